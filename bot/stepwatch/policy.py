@@ -1,0 +1,31 @@
+"""The policy: how sure stepwatch must be, and how large a change must be, before it says so."""
+
+from __future__ import annotations
+
+import msgspec
+
+
+class Policy(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The `[policy]` table of `stepwatch.toml`. Effects are fractions: 0.02 is 2 %."""
+
+    alpha: float = 0.05
+    """False discovery rate over one report, and 1 - coverage of every interval shown."""
+    floor: float = 0.01
+    """A change must be proven beyond this to be called regressed or improved."""
+    min_effect: float = 0.02
+    """A benchmark is `unchanged` only when its whole interval lies within this."""
+    metrics: tuple[str, ...] = ()
+    """Metrics that are judged; empty means the default set of the accelerator (`judged_metrics`)."""
+
+
+CPU_METRICS = ("step_cpu", "compile_cold", "temp_bytes")
+GPU_METRICS = ("step_wall", "compile_cold", "temp_bytes", "peak_device_bytes")
+
+
+def judged_metrics(policy: Policy, accelerator: str) -> tuple[str, ...]:
+    """The metrics that get a verdict; the others are only shown.
+
+    On a shared CPU wall time varies 20-30 % between sessions while process CPU time varies 3-6 %, so the
+    CPU default judges CPU time.
+    """
+    return policy.metrics or (CPU_METRICS if accelerator == "cpu" else GPU_METRICS)

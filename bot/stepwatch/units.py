@@ -1,0 +1,78 @@
+"""Units and directions: base units inside, scaled only when shown.
+
+Seconds and bytes are the base units of everything stepwatch stores. `Direction` travels with a metric, so
+that nothing downstream has to guess which side of a ratio is worse.
+"""
+
+from __future__ import annotations
+
+import math
+from enum import StrEnum
+
+_SI = ((1.0, ""), (1e-3, "m"), (1e-6, "µ"), (1e-9, "n"))
+_IEC = ("B", "KiB", "MiB", "GiB", "TiB")
+_MINUTE, _HOUR = 60.0, 3600.0
+
+
+class Direction(StrEnum):
+    """Which way a metric gets better."""
+
+    LOWER = "lower"
+    HIGHER = "higher"
+
+    def is_worse(self, ratio: float) -> bool:
+        """Whether a contender / baseline ratio (raw, 1.0 = same) is on the worse side."""
+        return ratio > 1.0 if self is Direction.LOWER else ratio < 1.0
+
+
+def format_value(value: float | None, unit: str) -> str:
+    """A value of base unit `unit` (`seconds`, `bytes`, `count` or `1`) with three significant digits."""
+    if value is None or not math.isfinite(value):
+        return "-"
+    if unit == "seconds":
+        return format_seconds(value)
+    if unit == "bytes":
+        return format_bytes(value)
+    if unit == "count":
+        return f"{value:g}"
+    return f"{value:.4g}"
+
+
+def format_seconds(value: float) -> str:
+    """Seconds as `1.23 ms`; three significant digits."""
+    if value == 0:
+        return "0 s"
+    for scale, prefix in _SI:
+        if abs(value) >= scale * 0.9995:
+            return f"{_three_digits(value / scale)} {prefix}s"
+    return f"{_three_digits(value * 1e9)} ns"
+
+
+def format_bytes(value: float) -> str:
+    """Bytes as `1.5 MiB`; whole bytes below 1 KiB."""
+    power = 0
+    while abs(value) >= 1024 and power < len(_IEC) - 1:
+        value, power = value / 1024, power + 1
+    return f"{value:.0f} B" if power == 0 else f"{_three_digits(value)} {_IEC[power]}"
+
+
+def format_ratio(ratio: float | None) -> str:
+    """A contender / baseline ratio: `1.39x`, with two decimals below 10 and fewer above."""
+    if ratio is None or not math.isfinite(ratio):
+        return "-"
+    decimals = 3 if 0.9 < ratio < 1.1 else 2 if ratio < 10 else 1
+    return f"{ratio:.{decimals}f}x"
+
+
+def format_duration(seconds: float) -> str:
+    """A waiting time for people: `45 s`, `3 min 20 s`, `1 h 05 min`."""
+    seconds = max(0.0, seconds)
+    if seconds < _MINUTE:
+        return f"{seconds:.0f} s"
+    if seconds < _HOUR:
+        return f"{int(seconds // 60)} min {int(seconds % 60):02d} s"
+    return f"{int(seconds // 3600)} h {int(seconds % 3600 // 60):02d} min"
+
+
+def _three_digits(value: float) -> str:
+    return f"{value:.2f}" if abs(value) < 10 else f"{value:.1f}" if abs(value) < 100 else f"{value:.0f}"
