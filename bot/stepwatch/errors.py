@@ -8,15 +8,14 @@ The tree, with the exit code each branch ends a command with::
     │   ├── UnknownRelease        name, closest known names
     │   ├── MixedTracks           a range across two libraries
     │   └── UnknownBenchmark      pattern, closest known names
-    ├── DataError             3   what was read or measured
-    │   ├── HistoryNotFound       path
-    │   ├── MalformedFile         path, place inside it, reason
-    │   ├── UnsupportedSchema     path, found, known
-    │   ├── EnvironmentFailed     release, stage, reason
-    │   ├── IndexUnavailable      package, reason
-    │   ├── StorageFailed         path, reason (no space, no permission)
-    │   └── Busy                  path, holder
-    └── PublishError          4   (none yet: publishing is a later issue)
+    └── DataError             3   what was read or measured
+        ├── HistoryNotFound       path
+        ├── MalformedFile         path, place inside it, reason
+        ├── UnsupportedSchema     path, found, known
+        ├── EnvironmentFailed     release, stage, reason
+        ├── IndexUnavailable      package, reason
+        ├── StorageFailed         path, reason (no space, no permission)
+        └── Busy                  path, holder
 
 A message is one line: what is wrong, where, and the next step. Errors of other people's libraries are
 mapped to these at the border where they are first met, so a traceback always means a bug.
@@ -34,7 +33,6 @@ EXIT_DONE = 0
 EXIT_REGRESSED = 1
 EXIT_USAGE = 2
 EXIT_DATA = 3
-EXIT_PUBLISH = 4
 EXIT_INTERRUPTED = 130
 
 
@@ -57,6 +55,13 @@ class ConfigError(UsageError):
         where = f"{path}:{line}" if line else str(path)
         super().__init__(f"{where}: {f'{key}: ' if key else ''}{reason}")
         self.path, self.key, self.line, self.reason = path, key, line, reason
+
+    @classmethod
+    def of_faults(cls, path: Path | str, faults: Sequence[str]) -> ConfigError:
+        """Several faults of one file at once, each a line of its own that already names its place."""
+        error = cls(path, "; ".join(faults))
+        error.args = ("\n".join(faults),)
+        return error
 
 
 class UnknownRelease(UsageError):
@@ -114,7 +119,9 @@ class UnsupportedSchema(DataError):
     """A data file written by a newer (or foreign) tool."""
 
     def __init__(self, path: Path | str, found: object, known: object) -> None:
-        super().__init__(f"{path}: schema {found} is not known (this stepwatch reads {known}); upgrade stepwatch")
+        super().__init__(
+            f"{path}: schema {found} is not known (this stepwatch reads {known}); upgrade stepwatch"
+        )
         self.path = path
 
 
@@ -130,7 +137,9 @@ class IndexUnavailable(DataError):
     """The package index did not answer."""
 
     def __init__(self, package: str, reason: str) -> None:
-        super().__init__(f"{package}: the package index did not answer ({reason}); going on needs what is known already")
+        super().__init__(
+            f"{package}: the package index did not answer ({reason}); going on needs what is known already"
+        )
         self.package, self.reason = package, reason
 
 
@@ -138,7 +147,9 @@ class StorageFailed(DataError):
     """Writing failed: no space, no permission. What was finished before is safe."""
 
     def __init__(self, path: Path | str, reason: str) -> None:
-        super().__init__(f"{path}: {reason}; finished sessions are safe: make room and run the same command again")
+        super().__init__(
+            f"{path}: {reason}; finished sessions are safe: make room and run the same command again"
+        )
         self.path = path
 
 

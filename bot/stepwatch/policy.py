@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
 import msgspec
+
+Fraction = Annotated[float, msgspec.Meta(ge=0.0, lt=1.0)]
+Level = Annotated[float, msgspec.Meta(gt=0.0, lt=1.0)]
 
 
 class Policy(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """The `[policy]` table of `stepwatch.toml`. Effects are fractions: 0.02 is 2 %."""
 
-    alpha: float = 0.05
+    alpha: Level = 0.05
     """False discovery rate over one report, and 1 - coverage of every interval shown."""
-    floor: float = 0.01
+    floor: Fraction = 0.01
     """A change must be proven beyond this to be called regressed or improved."""
-    min_effect: float = 0.02
+    min_effect: Fraction = 0.02
     """A benchmark is `unchanged` only when its whole interval lies within this."""
     metrics: tuple[str, ...] = ()
     """Metrics that are judged; empty means the default set of the accelerator (`judged_metrics`)."""

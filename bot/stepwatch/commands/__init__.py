@@ -1,0 +1,1 @@
+"""One thin module per subcommand; each offers `command`, a click command."""
