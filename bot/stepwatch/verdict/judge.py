@@ -1,0 +1,111 @@
+"""From evidence to outcomes: test every benchmark, control the family's error rate, say why.
+
+The order of judgement: a side without a finished session is `broken` (or says what is missing); a metric
+that repeats exactly is compared exactly; everything else is tested on pairs, and `regressed` or `improved`
+needs the family's e-BH procedure to reject "within the floor". `unchanged` needs an interval inside the
+minimal effect; whatever is left is `inconclusive`, with what would decide it.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+from stepwatch.model import Outcome
+from stepwatch.policy import judged_metrics
+from stepwatch.stats import e_bh, minimum_pairs
+from stepwatch.verdict.drafts import Decision, Draft, draft_verdict
+from stepwatch.verdict.evidence import BenchmarkEvidence, Evidence, by_benchmark
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from stepwatch.policy import Policy
+    from stepwatch.stats import PairedTest
+    from stepwatch.verdict.rows import Verdict
+
+_ORDER = (
+    Outcome.REGRESSED,
+    Outcome.BROKEN,
+    Outcome.IMPROVED,
+    Outcome.INCONCLUSIVE,
+    Outcome.UNCHANGED,
+)
+
+
+def judge(evidence: Evidence, policy: Policy) -> list[Verdict]:
+    """One verdict per benchmark and judged metric, regressions first, the worst of them on top."""
+    if evidence.baseline is None:
+        return []
+    drafts = [
+        draft
+        for benchmark in by_benchmark(evidence)
+        for metric in _metrics(benchmark, evidence, policy)
+        if (draft := draft_verdict(benchmark, metric, evidence, policy)) is not None
+    ]
+    return sorted(_settle(drafts, policy), key=_rank)
+
+
+def _settle(drafts: Sequence[Draft], policy: Policy) -> list[Verdict]:
+    """Decide the waiting rows together: the error rate belongs to the whole family."""
+    waiting = [(draft, draft.test) for draft in drafts if draft.test is not None]
+    floor = math.log1p(policy.floor)
+    rejections = e_bh([test.log_e_beyond(floor) for _, test in waiting], alpha=policy.alpha).tolist()
+    needed = minimum_pairs(max(1, len(waiting)) / policy.alpha)
+    return [
+        *(draft.verdict(draft.decision, policy) for draft in drafts if draft.decision is not None),
+        *(
+            draft.verdict(
+                _decide(test, rejected=rejected, needed=needed, policy=policy, worse=draft.sign), policy
+            )
+            for (draft, test), rejected in zip(waiting, rejections, strict=True)
+        ),
+    ]
+
+
+def _metrics(benchmark: BenchmarkEvidence, evidence: Evidence, policy: Policy) -> Sequence[str]:
+    """The judged metrics; one alone where nothing was measured at all, so that it is not said three times."""
+    metrics = judged_metrics(policy, evidence.accelerator)
+    measured = benchmark.baseline.sessions or benchmark.contender.sessions
+    return metrics if measured else metrics[:1]
+
+
+def _decide(test: PairedTest, *, rejected: bool, needed: int, policy: Policy, worse: float) -> Decision:
+    """The outcome of a tested row.
+
+    Args:
+        test: the paired test of the row.
+        rejected: whether e-BH rejects "the change lies within the floor".
+        needed: least number of pairs that could have been enough in this family.
+        policy: the margins.
+        worse: +1 if a larger value is worse, else -1.
+    """
+    if rejected:
+        is_worse = test.centre * worse > 0
+        return Decision(
+            outcome=Outcome.REGRESSED if is_worse else Outcome.IMPROVED,
+            reason=f"{'worse' if is_worse else 'better'} by more than the floor of {policy.floor:.1%}",
+        )
+    interval = test.interval(policy.alpha)
+    margin = math.log1p(policy.min_effect)
+    if interval.bounded and -margin <= interval.low and interval.high <= margin:
+        return Decision(
+            outcome=Outcome.UNCHANGED,
+            reason=f"the whole interval lies within the minimal effect of {policy.min_effect:.1%}",
+        )
+    if test.n < needed:
+        reason = f"needs {needed} sessions on each side, has {test.n}"
+    else:
+        reason = (
+            f"neither beyond the floor of {policy.floor:.1%} (over the whole family of benchmarks) nor "
+            f"within the minimal effect of {policy.min_effect:.1%}; more sessions decide it"
+        )
+    return Decision(outcome=Outcome.INCONCLUSIVE, reason=reason)
+
+
+def _rank(verdict: Verdict) -> tuple[int, float, str]:
+    """Position in the report: by outcome, then the largest change first, then by name."""
+    size = 0.0
+    if verdict.outcome in (Outcome.REGRESSED, Outcome.IMPROVED):
+        size = abs(math.log(verdict.ratio)) if verdict.ratio else math.inf
+    return _ORDER.index(verdict.outcome), -size, verdict.benchmark

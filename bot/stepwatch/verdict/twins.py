@@ -1,0 +1,150 @@
+"""The same workload in several frameworks, side by side on one machine."""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from typing import TYPE_CHECKING
+
+from stepwatch.model import Side
+from stepwatch.stats import PairedTest, minimum_pairs, typical_value
+from stepwatch.verdict.differences import planted
+from stepwatch.verdict.evidence import CampaignSession, Evidence, SideEvidence
+from stepwatch.verdict.rows import NAME_LIMIT, Interval, Twin, TwinVariant, shorten
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from stepwatch.policy import Policy
+    from stepwatch.verdict.evidence import PairKey
+
+REFERENCE = "jax-jit"
+_VARIANTS = (REFERENCE, "torch-eager", "torch-compile")
+
+
+def compare_twins(evidence: Evidence, policy: Policy) -> list[Twin]:
+    """Twins of every workload measured in more than one variant, in name order.
+
+    The contender's own sessions stand beside sessions of other libraries on the same machine, accelerator
+    and size, measured in the same rounds (`--beside`) or alone. Only the former can be paired, so only they
+    get an interval for the ratio.
+    """
+    groups: dict[str, dict[tuple[str, str], list[CampaignSession]]] = defaultdict(lambda: defaultdict(list))
+    for session in evidence.sessions:
+        record = session.record
+        comparable = record.size == evidence.size and record.accelerator == evidence.accelerator
+        if comparable and _belongs(session, evidence.contender):
+            groups[record.workload][record.variant, session.place.release].append(session)
+    twins = []
+    for workload, variants in sorted(groups.items()):
+        if len({variant for variant, _ in variants}) > 1:
+            twins.append(_twin(workload, variants, evidence, policy))
+    return twins
+
+
+def _belongs(session: CampaignSession, contender: str) -> bool:
+    """The contender's own sessions, and those of other libraries (never its baseline's)."""
+    if session.place.side is Side.CONTENDER:
+        return True
+    package = contender.partition("/")[0]
+    own = session.place.release.partition("/")[0] == package
+    if session.place.side is Side.BASELINE:
+        return False
+    return session.place.release == contender if own else True
+
+
+def _twin(
+    workload: str,
+    variants: Mapping[tuple[str, str], Sequence[CampaignSession]],
+    evidence: Evidence,
+    policy: Policy,
+) -> Twin:
+    """One workload: the reference first, then the others in their fixed order, releases by name."""
+    ordered = sorted(variants, key=lambda key: (_position(key[0]), key[0], key[1]))
+    reference = variants[ordered[0]] if ordered[0][0] == REFERENCE else ()
+    rows = [
+        _variant(variants[key], () if key == ordered[0] else reference, evidence, policy) for key in ordered
+    ]
+    notes = [] if reference else [f"no {REFERENCE} session of this workload: no ratio"]
+    return Twin(workload=shorten(workload, NAME_LIMIT), variants=rows, notes=notes)
+
+
+def _position(variant: str) -> int:
+    return _VARIANTS.index(variant) if variant in _VARIANTS else len(_VARIANTS)
+
+
+def _variant(
+    sessions: Sequence[CampaignSession],
+    reference: Sequence[CampaignSession],
+    evidence: Evidence,
+    policy: Policy,
+) -> TwinVariant:
+    """One row: absolute values, and ratios to the reference where there is one."""
+    first = sessions[0]
+    notes = []
+    if text := planted(session.record for session in sessions):
+        notes.append(f"SELF-TEST: a slowdown ({text}) was planted into these sessions")
+    needed = minimum_pairs(1 / policy.alpha)
+    if len(sessions) < needed:
+        notes.append(f"an interval needs {needed} sessions, has {len(sessions)}")
+    elif reference and not _shared_rounds(sessions, reference):
+        notes.append("not measured in the same rounds as the reference: no interval for the ratio")
+
+    def values(metric: str, of: Sequence[CampaignSession] = sessions) -> dict[PairKey, float]:
+        side = SideEvidence(release="", sessions=tuple(of))
+        return side.values(metric, evidence.traits_of(first.record.benchmark, metric))
+
+    def ratio(metric: str) -> Interval | None:
+        return _ratio(values(metric), values(metric, reference), policy.alpha) if reference else None
+
+    return TwinVariant(
+        benchmark=shorten(first.record.benchmark, NAME_LIMIT),
+        variant=shorten(first.record.variant, NAME_LIMIT),
+        release=shorten(first.place.release, NAME_LIMIT),
+        sessions=len(sessions),
+        step_wall=_over_sessions(values("step_wall"), policy.alpha),
+        step_cpu=_over_sessions(values("step_cpu"), policy.alpha),
+        compile_cold=typical_value(list(values("compile_cold").values())),
+        compile_warm=typical_value(list(values("compile_warm").values())),
+        ratio_wall=ratio("step_wall"),
+        ratio_cpu=ratio("step_cpu"),
+        notes=notes,
+    )
+
+
+def _shared_rounds(left: Sequence[CampaignSession], right: Sequence[CampaignSession]) -> set[PairKey]:
+    return {session.key for session in left} & {session.key for session in right}
+
+
+def _over_sessions(values: Mapping[PairKey, float], alpha: float) -> Interval | None:
+    """A value with its interval over sessions, computed on the log scale; None: nothing measured."""
+    positive = [value for value in values.values() if value > 0]
+    return _interval([math.log(value) for value in positive], alpha) if positive else None
+
+
+def _ratio(
+    values: Mapping[PairKey, float], reference: Mapping[PairKey, float], alpha: float
+) -> Interval | None:
+    """This variant / the reference: paired by round where they share rounds, else of the typical values."""
+    logs = [
+        math.log(values[key]) - math.log(reference[key])
+        for key in sorted(values.keys() & reference.keys())
+        if values[key] > 0 and reference[key] > 0
+    ]
+    if logs:
+        return _interval(logs, alpha)
+    ours, theirs = typical_value(list(values.values())), typical_value(list(reference.values()))
+    if not ours or not theirs or min(ours, theirs) < 0:
+        return None
+    return Interval(value=ours / theirs, low=None, high=None, sessions=min(len(values), len(reference)))
+
+
+def _interval(logs: Sequence[float], alpha: float) -> Interval:
+    test = PairedTest.of(logs)
+    estimate = test.interval(alpha)
+    return Interval(
+        value=math.exp(estimate.centre),
+        low=math.exp(estimate.low) if estimate.bounded else None,
+        high=math.exp(estimate.high) if estimate.bounded else None,
+        sessions=test.n,
+    )
