@@ -1,0 +1,140 @@
+"""What `analyse`, `render` and `demo` share: from results to a report, from a file to a report."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from stepwatch import __version__
+from stepwatch.errors import DataError, HistoryNotFound, MalformedFile, UsageError
+from stepwatch.history.asv_results import read_benchmarks, read_machine_results
+from stepwatch.history.campaigns import (
+    Comparison,
+    find_machine,
+    newest_comparison,
+    read_campaigns,
+    select,
+)
+from stepwatch.policy import judged_metrics
+from stepwatch.releases.names import resolve_range, resolve_release
+from stepwatch.releases.table import load_tables
+from stepwatch.report import CampaignInfo, Provenance, Report, build_report, decode_report
+from stepwatch.units import Direction
+from stepwatch.verdict import MetricTraits
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from stepwatch.config import Config
+    from stepwatch.history.campaigns import Selection
+    from stepwatch.policy import Policy
+
+
+def parse_comparison(
+    spec: str | None, *, a_a: str | None, plant: str = "", config: Config
+) -> Comparison | None:
+    """What the command line asks for; None: nothing, so the newest comparison is meant.
+
+    Raises:
+        UsageError: both a range and `--a-a`; an unknown release, a range across tracks or backward.
+    """
+    if spec and a_a:
+        raise UsageError(f"give either {spec} or --a-a {a_a}, not both")
+    tables = load_tables(config.releases, [track.package for track in config.tracks])
+    if a_a:
+        name = resolve_release(a_a, tables).name
+        return Comparison(baseline=name, contender=name, plant=plant)
+    if not spec:
+        return None
+    if ".." in spec:
+        ends = resolve_range(spec, tables)
+        return Comparison(baseline=ends.after.name, contender=ends.through.name, plant=plant)
+    return Comparison(baseline=None, contender=resolve_release(spec, tables).name)
+
+
+def analyse_results(
+    results: Path,
+    *,
+    machine: str | None,
+    comparison: Comparison | None,
+    policy: Policy,
+    metrics: Sequence[str] = (),
+) -> Report:
+    """Judge what lies under `results`.
+
+    Args:
+        results: asv's results folder.
+        machine: whose sessions; None: the only machine there.
+        comparison: what to judge; None: the newest pair campaign.
+        policy: margins, error rate and judged metrics.
+        metrics: judge these instead of the policy's; empty: the policy's.
+
+    Raises:
+        HistoryNotFound: nothing was measured here.
+        MalformedFile, UnsupportedSchema: a result file or a sidecar cannot be read; names it.
+        DataError: no session, or no judged metric, for this comparison.
+    """
+    if metrics:
+        policy = msgspec.structs.replace(policy, metrics=tuple(metrics))
+    name = find_machine(results, machine)
+    sidecars = read_campaigns(results, name)
+    # Read before anything is judged: a truncated file must stop the analysis, not the next `asv publish`.
+    read_machine_results(results, name)
+    selection = select(sidecars, comparison or newest_comparison(sidecars), _traits(results))
+    report = build_report(selection.evidence, policy, _provenance(selection, name))
+    if report.baseline is not None and not report.verdicts:
+        judged = ", ".join(judged_metrics(policy, selection.accelerator))
+        raise DataError(
+            f"{selection.comparison.spec}: no session measured {judged} (measured: {_measured(selection)})"
+        )
+    return report
+
+
+def load_report(path: Path) -> Report:
+    """Read a report from a file that need not be trusted.
+
+    Raises:
+        HistoryNotFound: no such file.
+        MalformedFile, UnsupportedSchema: not a report of this schema.
+    """
+    try:
+        data = path.read_bytes()
+    except FileNotFoundError as error:
+        raise HistoryNotFound(path, "make a report with `stepwatch analyse`") from error
+    except OSError as error:
+        raise MalformedFile(path, f"cannot be read: {(error.strerror or str(error)).lower()}") from error
+    return decode_report(data, str(path))
+
+
+def _traits(results: Path) -> dict[str, MetricTraits]:
+    """What the suite says of its metrics (attributes of the `track_` functions)."""
+    return {
+        name: MetricTraits(
+            better=Direction.HIGHER if info.better == Direction.HIGHER else Direction.LOWER,
+            exact=info.exact,
+        )
+        for name, info in read_benchmarks(results).items()
+    }
+
+
+def _provenance(selection: Selection, machine: str) -> Provenance:
+    return Provenance(
+        machine=machine,
+        campaigns=[
+            CampaignInfo(
+                name=sidecar.header.campaign, seed=sidecar.header.seed, sessions=len(sidecar.sessions)
+            )
+            for sidecar in selection.campaigns
+        ],
+        notes=selection.notes,
+        stepwatch_version=__version__,
+        created_at=datetime.now(UTC).isoformat(timespec="seconds"),
+    )
+
+
+def _measured(selection: Selection) -> str:
+    found = {metric for session in selection.evidence.sessions for metric in session.record.metrics}
+    return ", ".join(sorted(found)) or "nothing"

@@ -1,0 +1,215 @@
+"""A report as a pull-request comment: the verdict first, the method folded away."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from stepwatch.model import Outcome
+from stepwatch.render import words
+from stepwatch.render.escape import markdown_code, markdown_text
+from stepwatch.units import format_value
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from stepwatch.report import Report
+    from stepwatch.verdict import TwinVariant, Verdict
+
+MAX_BYTES = 60_000
+"""GitHub refuses comments above 65,536 characters."""
+_ROW_LIMITS = (200, 50, 20, 5, 1)
+
+
+def render_markdown(report: Report) -> str:
+    """The report in GitHub Markdown, under 60,000 bytes: the more rows, the fewer of each kind are shown.
+
+    The last limit always fits, since every string is cut to 200 characters.
+    """
+    text = ""
+    for rows in _ROW_LIMITS:
+        text = _render(report, rows)
+        if len(text.encode()) < MAX_BYTES:
+            break
+    return text
+
+
+def _render(report: Report, rows: int) -> str:
+    blocks = [
+        _first_line(report),
+        _validity(report),
+        _list("**Notes**", [markdown_text(note) for note in report.notes], rows),
+        _verdicts("**Broken**", words.rows_of(report, Outcome.BROKEN), rows),
+        _verdicts("**Regressed**, worst first", words.rows_of(report, Outcome.REGRESSED), rows),
+        _cause(report, rows),
+        _verdicts("**Inconclusive**", words.rows_of(report, Outcome.INCONCLUSIVE), rows),
+        _twins(report, rows),
+        _next(report),
+        _fold("Improved", _verdicts("", words.rows_of(report, Outcome.IMPROVED), rows)),
+        _fold("Unchanged", _verdicts("", words.rows_of(report, Outcome.UNCHANGED), rows)),
+        _fold("Failed sessions and environments", _failures(report, rows)),
+        _fold("Method", _method(report)),
+        _fold("Environments", _environments(report, rows)),
+    ]
+    return "\n\n".join(block for block in blocks if block) + "\n"
+
+
+def _first_line(report: Report) -> str:
+    clause, advice = words.headline(report)
+    between = markdown_code(report.contender)
+    if report.baseline is not None:
+        between = f"{markdown_code(report.baseline)} -> {between}"
+    return f"**stepwatch: {clause}** ({between}): {advice}."
+
+
+def _validity(report: Report) -> str:
+    machine = report.machine
+    sessions = sum(campaign.sessions for campaign in report.campaigns)
+    parts = [
+        f"machine {markdown_code(machine.name)}",
+        markdown_text(machine.accelerator),
+        markdown_text(machine.size),
+        f"{sessions} sessions",
+        f"false discovery rate {report.policy.alpha:.2g}",
+        markdown_text(report.created_at),
+    ]
+    return " · ".join(part for part in parts if part)
+
+
+def _verdicts(title: str, verdicts: Sequence[Verdict], rows: int) -> str:
+    """A table of verdicts, with reasons and notes in a last column where there are any."""
+    cells = [
+        [
+            markdown_code(verdict.benchmark),
+            words.values(verdict),
+            words.ratio_interval(verdict),
+            str(verdict.sessions),
+            _remarks(verdict, rows),
+        ]
+        for verdict in verdicts[:rows]
+    ]
+    table = _table(["benchmark", "baseline -> contender", "ratio (interval)", "sessions", "remarks"], cells)
+    return _joined(title, table, len(verdicts) - len(cells))
+
+
+def _remarks(verdict: Verdict, rows: int) -> str:
+    remarks = list(verdict.notes[:rows])
+    if verdict.outcome in (Outcome.BROKEN, Outcome.INCONCLUSIVE):
+        remarks.insert(0, verdict.reason)
+    changed = verdict.outcome in (Outcome.REGRESSED, Outcome.IMPROVED)
+    if changed and not verdict.proven_beyond_min_effect:
+        remarks.append("not proven beyond the minimal effect")
+    return "; ".join(map(markdown_text, remarks))
+
+
+def _cause(report: Report, rows: int) -> str:
+    """The blame range and what differed, where something regressed."""
+    if not words.rows_of(report, Outcome.REGRESSED):
+        return ""
+    blame = words.blame(report)
+    where = f" in {markdown_code(blame)}" if blame else ""
+    found = words.main_differences(report)
+    changes = words.causes(found) if found else []
+    texts = [
+        f"{markdown_code(name)}: {markdown_text(old)} -> {markdown_text(new)}" for name, old, new in changes
+    ]
+    return _list(f"**Likely cause**{where}, what differed:", texts or ["nothing that was recorded"], rows)
+
+
+def _twins(report: Report, rows: int) -> str:
+    cells = [
+        [
+            markdown_text(twin.workload),
+            f"{markdown_text(variant.variant)} ({markdown_code(variant.release)})",
+            words.interval(variant.step_cpu, "seconds"),
+            words.interval(variant.step_wall, "seconds"),
+            words.interval(variant.ratio_cpu, None),
+            _compile(variant),
+            str(variant.sessions),
+            "; ".join(map(markdown_text, [*variant.notes[:rows], *twin.notes[:rows]])),
+        ]
+        for twin in report.twins
+        for variant in twin.variants
+    ]
+    header = [
+        "workload",
+        "variant",
+        "step, CPU",
+        "step, wall",
+        "CPU ratio to jax-jit",
+        "compile, CPU (cold / warm)",
+        "sessions",
+        "remarks",
+    ]
+    return _joined("**Twins**: the same training step", _table(header, cells[:rows]), len(cells) - rows)
+
+
+def _compile(variant: TwinVariant) -> str:
+    cold, warm = (format_value(value, "seconds") for value in (variant.compile_cold, variant.compile_warm))
+    return f"{cold} / {warm}"
+
+
+def _next(report: Report) -> str:
+    commands = words.next_commands(report)
+    return "\n".join(["**Next**", "```sh", *commands, "```"]) if commands else ""
+
+
+def _failures(report: Report, rows: int) -> str:
+    texts = [
+        f"{markdown_code(failure.release)} {markdown_code(failure.benchmark or 'environment')}, "
+        f"{failure.stage}, {failure.count} times: {markdown_text(failure.reason)}"
+        for failure in report.failures
+    ]
+    return _list("", texts, rows)
+
+
+def _method(report: Report) -> str:
+    policy = report.policy
+    return (
+        "A session is one fresh process; sessions of both sides alternate in random order, and one number "
+        "of each goes into the test. Time metrics: an anytime-valid paired test on log ratios (a t e-process, "
+        f"winsorised), e-BH over all rows at a false discovery rate of {policy.alpha:.2g}. A change is "
+        f"called when it is proven to exceed {policy.floor:.1%}; `unchanged` means that the whole "
+        f"{1 - policy.alpha:.0%} interval lies within {policy.min_effect:.1%}. Metrics that repeat exactly "
+        "(bytes, counts) are compared exactly. Ratios are contender / baseline."
+    )
+
+
+def _environments(report: Report, rows: int) -> str:
+    texts = [
+        f"{markdown_code(name)}: {markdown_text(value)}" for name, value in report.machine.device.items()
+    ]
+    texts += [
+        f"campaign {markdown_code(campaign.name)}: {campaign.sessions} sessions, seed {campaign.seed}"
+        for campaign in report.campaigns
+    ]
+    found = words.main_differences(report)
+    for name, old, new in words.causes(found) if found else []:
+        texts.append(f"{markdown_code(name)}: {markdown_text(old)} -> {markdown_text(new)}")
+    texts.append(f"stepwatch {markdown_text(report.stepwatch_version)}")
+    return _list("", texts, rows)
+
+
+def _table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """A table without the columns in which no row has anything; empty without rows."""
+    if not rows:
+        return ""
+    kept = [place for place in range(len(header)) if any(row[place] for row in rows)]
+    lines = [[header[place] for place in kept], ["---"] * len(kept)]
+    lines += [[row[place] for place in kept] for row in rows]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
+def _list(title: str, texts: Sequence[str], rows: int) -> str:
+    items = "\n".join(f"- {text}" for text in texts[:rows])
+    return _joined(title, items, len(texts) - rows) if texts else ""
+
+
+def _joined(title: str, body: str, more: int) -> str:
+    if not body:
+        return ""
+    parts = [title, body, f"... and {more} more in `report.json`" if more > 0 else ""]
+    return "\n\n".join(part for part in parts if part)
+
+
+def _fold(title: str, body: str) -> str:
+    return f"<details><summary>{title}</summary>\n\n{body}\n\n</details>" if body else ""

@@ -1,0 +1,193 @@
+"""A report for a terminal: plain text, at home in 80 columns."""
+
+from __future__ import annotations
+
+import textwrap
+from typing import TYPE_CHECKING
+
+from stepwatch.model import Outcome
+from stepwatch.render import words
+from stepwatch.render.escape import plain
+from stepwatch.units import format_value
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from stepwatch.report import Report
+    from stepwatch.verdict import Twin, TwinVariant, Verdict
+
+_ORDER = (
+    Outcome.REGRESSED,
+    Outcome.BROKEN,
+    Outcome.IMPROVED,
+    Outcome.INCONCLUSIVE,
+    Outcome.UNCHANGED,
+)
+_MINIMUM_WIDTH = 60
+_CAUSES_SHOWN = 12
+
+
+def render_text(report: Report, *, width: int = 80) -> str:
+    """The report as text of at most `width` columns (60 at the least; single long names may stick out)."""
+    width = max(width, _MINIMUM_WIDTH)
+    blocks = [
+        _head(report, width),
+        *(_section(report, outcome, width) for outcome in _ORDER),
+        _twins(report.twins, width),
+        _causes(report, width),
+        _failures(report, width),
+        _bullets("Notes", report.notes, width),
+        _bullets("Next", words.next_commands(report), width),
+    ]
+    return "\n\n".join(block for block in blocks if block) + "\n"
+
+
+def _head(report: Report, width: int) -> str:
+    clause, advice = words.headline(report)
+    between = plain(report.contender)
+    if report.baseline is not None:
+        between = f"{plain(report.baseline)} -> {between}"
+    machine = report.machine
+    strip = " · ".join(
+        [
+            f"machine {plain(machine.name)}",
+            plain(machine.accelerator),
+            plain(machine.size),
+            f"{sum(campaign.sessions for campaign in report.campaigns)} sessions",
+            f"alpha {report.policy.alpha:.2g}",
+            f"floor {report.policy.floor:.1%}",
+            f"minimal effect {report.policy.min_effect:.1%}",
+        ]
+    )
+    counts = " · ".join(f"{count} {outcome}" for outcome, count in words.outcome_counts(report).items())
+    lines = [f"{between}: {clause}", f"=> {advice}", strip, *([counts] if report.verdicts else [])]
+    return "\n".join(line for text in lines for line in textwrap.wrap(text, width))
+
+
+def _section(report: Report, outcome: Outcome, width: int) -> str:
+    rows = words.rows_of(report, outcome)
+    if not rows:
+        return ""
+    title = f"{outcome.upper()} ({len(rows)})"
+    blame = words.blame(report)
+    if blame and outcome in (Outcome.REGRESSED, Outcome.IMPROVED):
+        title += f"  change in {plain(blame)}"
+    cells = [[f"  {_label(row.benchmark)}", words.values(row), *_evidence(row)] for row in rows]
+    asides = [_asides(row, width) for row in rows]
+    header = ["  benchmark", "values", "ratio (interval)", "n"]
+    return "\n".join([title, *_table(header, cells, asides, width)])
+
+
+def _evidence(verdict: Verdict) -> tuple[str, str]:
+    return words.ratio_interval(verdict), str(verdict.sessions)
+
+
+def _asides(verdict: Verdict, width: int) -> list[str]:
+    """Lines below a row: why it is not decided, and every doubt about it."""
+    remarks = list(verdict.notes)
+    if verdict.outcome in (Outcome.BROKEN, Outcome.INCONCLUSIVE):
+        remarks.insert(0, verdict.reason)
+    return [line for remark in remarks for line in _wrapped(remark, width, "      ")]
+
+
+def _label(benchmark: str) -> str:
+    """A short form of the public id: `mlp.bench.JaxJit.track_step_cpu` -> `mlp JaxJit step_cpu`."""
+    parts = [part for part in plain(benchmark).split(".") if part not in ("bench", "probes")]
+    return " ".join(part.removeprefix("track_") for part in parts)
+
+
+def _table(
+    header: Sequence[str], rows: Sequence[Sequence[str]], asides: Sequence[Sequence[str]], width: int
+) -> list[str]:
+    """Aligned columns; where they do not fit, the first column gets a line of its own."""
+    widths = [max(len(row[column]) for row in [header, *rows]) for column in range(len(header))]
+    lines = []
+    stacked = sum(widths) + 2 * (len(widths) - 1) > width
+    if stacked:
+        widths[0] = 6
+    for row, below in zip([header, *rows], [[], *asides], strict=True):
+        cells = row
+        if stacked:
+            lines.append(row[0])
+            cells = ["", *row[1:]]
+        padded = [cell.ljust(size) for cell, size in zip(cells, widths, strict=True)]
+        lines += ["  ".join(padded).rstrip(), *below]
+    return lines
+
+
+def _twins(twins: Sequence[Twin], width: int) -> str:
+    """The same workload in each framework, wall and CPU time of a step, and the ratio to the reference."""
+    if not twins:
+        return ""
+    header = ["  workload, variant", "step, CPU", "step, wall", "CPU ratio (interval)", "n"]
+    rows, asides = [], []
+    for twin in twins:
+        for place, variant in enumerate(twin.variants):
+            rows.append(_twin_row(twin, variant))
+            remarks = [*_compile_remark(variant), *variant.notes, *(twin.notes if place == 0 else [])]
+            asides.append([line for remark in remarks for line in _wrapped(remark, width, "      ")])
+    title = "TWINS: the same training step, ratio to jax-jit (above 1: slower than JAX)"
+    return "\n".join([*textwrap.wrap(title, width), *_table(header, rows, asides, width)])
+
+
+def _twin_row(twin: Twin, variant: TwinVariant) -> list[str]:
+    cpu, wall = (step.value if step else None for step in (variant.step_cpu, variant.step_wall))
+    return [
+        f"  {plain(twin.workload)}, {plain(variant.variant)}, {plain(variant.release)}",
+        format_value(cpu, "seconds"),
+        format_value(wall, "seconds"),
+        words.interval(variant.ratio_cpu, None) if variant.ratio_cpu else "",
+        str(variant.sessions),
+    ]
+
+
+def _compile_remark(variant: TwinVariant) -> list[str]:
+    """Compilation in CPU seconds, cold and from a warm cache, as far as measured."""
+    parts = [
+        f"{name} {format_value(value, 'seconds')}"
+        for name, value in (("cold", variant.compile_cold), ("warm cache", variant.compile_warm))
+        if value is not None
+    ]
+    return [f"compile, CPU: {', '.join(parts)}"] if parts else []
+
+
+def _causes(report: Report, width: int) -> str:
+    """What else differed; of interest only where something changed or broke."""
+    found = words.main_differences(report)
+    counts = words.outcome_counts(report)
+    if found is None or not (counts[Outcome.REGRESSED] or counts[Outcome.IMPROVED]):
+        return ""
+    changes = words.causes(found)
+    texts = [f"{name}: {old} -> {new}" for name, old, new in changes[:_CAUSES_SHOWN]]
+    if len(changes) > _CAUSES_SHOWN:
+        texts.append(f"and {len(changes) - _CAUSES_SHOWN} more in the report")
+    return _bullets(
+        "What differed between the two environments", texts or ["nothing that was recorded"], width
+    )
+
+
+def _failures(report: Report, width: int) -> str:
+    texts = [
+        f"{failure.release} {failure.benchmark or 'environment'}: {failure.stage}: {failure.reason}"
+        + (f" ({failure.count} times)" if failure.count > 1 else "")
+        for failure in report.failures
+    ]
+    return _bullets("Failed", texts, width)
+
+
+def _bullets(title: str, texts: Sequence[str], width: int) -> str:
+    if not texts:
+        return ""
+    return "\n".join([title, *(line for text in texts for line in _wrapped(text, width, "  "))])
+
+
+def _wrapped(text: str, width: int, indent: str) -> list[str]:
+    """Untrusted text, wrapped; words longer than a line (paths, names) are kept whole."""
+    return textwrap.wrap(
+        plain(text, 600),
+        width,
+        initial_indent=indent,
+        subsequent_indent=indent + "  ",
+        break_long_words=False,
+        break_on_hyphens=False,
+    )

@@ -1,0 +1,110 @@
+"""What every renderer says in the same words: headline, advice, numbers."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING
+
+from stepwatch.model import Outcome
+from stepwatch.render.escape import is_safe_argument
+from stepwatch.units import format_ratio, format_value
+
+if TYPE_CHECKING:
+    from stepwatch.report import Report
+    from stepwatch.verdict import Differences, Interval, Verdict
+
+
+def outcome_counts(report: Report) -> dict[Outcome, int]:
+    """How many verdicts each outcome has, all five words present."""
+    counted = Counter(verdict.outcome for verdict in report.verdicts)
+    return {outcome: counted[outcome] for outcome in Outcome}
+
+
+def rows_of(report: Report, outcome: Outcome) -> list[Verdict]:
+    """The verdicts of one outcome, in the report's order."""
+    return [verdict for verdict in report.verdicts if verdict.outcome is outcome]
+
+
+def headline(report: Report) -> tuple[str, str]:
+    """The verdict in one clause, and what to do about it."""
+    counts = outcome_counts(report)
+    total = len(report.verdicts)
+    if not total:
+        return "nothing compared", "measure a range A..B to get verdicts"
+    if counts[Outcome.REGRESSED]:
+        regressed = f"{counts[Outcome.REGRESSED]} of {total} regressed"
+        return regressed, "hold the update, or accept the cost knowingly; the likely cause is below"
+    if counts[Outcome.BROKEN]:
+        return f"{counts[Outcome.BROKEN]} of {total} broken", "mend what failed before trusting the rest"
+    if counts[Outcome.INCONCLUSIVE]:
+        clause = f"no regression proven, {counts[Outcome.INCONCLUSIVE]} of {total} inconclusive"
+        return clause, "measure more sessions to decide; this is no all-clear"
+    return f"no regression in {total}", "nothing to do"
+
+
+def blame(report: Report) -> str | None:
+    """The blame range of the report's verdicts: `(after, through]`."""
+    for verdict in report.verdicts:
+        if verdict.blame_range:
+            return f"({verdict.blame_range.after}, {verdict.blame_range.through}]"
+    return None
+
+
+def values(verdict: Verdict) -> str:
+    """`1.2 ms -> 1.7 ms`."""
+    old, new = (format_value(side.value, verdict.unit) for side in (verdict.baseline, verdict.contender))
+    return f"{old} -> {new}"
+
+
+def ratio_interval(verdict: Verdict) -> str:
+    """`1.39x (1.33x to 1.46x)`; an exact comparison has no interval."""
+    ratio = format_ratio(verdict.ratio)
+    if verdict.method == "exact" or verdict.ratio_low is None or verdict.ratio_high is None:
+        return ratio
+    return f"{ratio} ({format_ratio(verdict.ratio_low)} to {format_ratio(verdict.ratio_high)})"
+
+
+def interval(found: Interval | None, unit: str | None) -> str:
+    """A value with its interval, in `unit`; without one it is a ratio."""
+    if found is None:
+        return "-"
+
+    def shown(value: float) -> str:
+        return format_ratio(value) if unit is None else format_value(value, unit)
+
+    if found.low is None or found.high is None:
+        return shown(found.value)
+    return f"{shown(found.value)} ({shown(found.low)} to {shown(found.high)})"
+
+
+def main_differences(report: Report) -> Differences | None:
+    """What differed between the two environments: of the first verdict that both sides were measured for."""
+    for verdict in report.verdicts:
+        if verdict.baseline.sessions and verdict.contender.sessions:
+            return verdict.differences
+    return None
+
+
+def causes(found: Differences) -> list[tuple[str, str, str]]:
+    """Candidates for a cause as (what, baseline, contender), packages first."""
+    changes = [*found.packages, *([found.python] if found.python else []), *found.settings]
+    return [(change.name, change.baseline or "absent", change.contender or "absent") for change in changes]
+
+
+def next_commands(report: Report) -> list[str]:
+    """Commands that carry on from here; none for names that do not belong in a shell."""
+    names = [name for name in (report.baseline, report.contender) if name is not None]
+    if len(names) < 2 or not all(map(is_safe_argument, names)):
+        return []
+    aa = names[0] == names[1]
+    spec = f"--a-a {names[1]}" if aa else "..".join(names)
+    most = max((verdict.sessions for verdict in report.verdicts), default=0)
+    counts = outcome_counts(report)
+    commands = []
+    if counts[Outcome.REGRESSED] and not aa:
+        commands.append(f"stepwatch measure {spec} --sessions {2 * most or 8}   # confirm on more pairs")
+    elif counts[Outcome.INCONCLUSIVE]:
+        commands.append(f"stepwatch measure {spec} --sessions {2 * most or 8}   # decide the inconclusive")
+    elif counts[Outcome.BROKEN]:
+        commands.append(f"stepwatch measure {spec}   # retries what failed")
+    return [*commands, "stepwatch site   # the history, as HTML"]
