@@ -35,5 +35,6 @@ def judged_metrics(policy: Policy, accelerator: str) -> tuple[str, ...]:
     """
     return policy.metrics or (CPU_METRICS if accelerator == "cpu" else GPU_METRICS)
 
+
 EXACT_METRICS = frozenset({"temp_bytes", "recompiles"})
 """Metrics that repeat to the last digit unless the program changed (the suite may name others)."""

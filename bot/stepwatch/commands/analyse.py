@@ -60,7 +60,7 @@ def command(  # noqa: PLR0913  one parameter per option
       stepwatch analyse --a-a jax/0.4.33
     """
     from stepwatch.commands.reports import analyse_results, parse_comparison
-    from stepwatch.measure.storage import write_atomic
+    from stepwatch.releases.files import write_atomically
     from stepwatch.render import render_text
     from stepwatch.report import encode_report
 
@@ -73,7 +73,7 @@ def command(  # noqa: PLR0913  one parameter per option
         metrics=metrics,
     )
     data = encode_report(report)
-    write_atomic(output, data)
+    write_atomically(output, data)
     if as_json:
         click.echo(data, nl=False)
     else:

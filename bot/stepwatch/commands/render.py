@@ -43,7 +43,7 @@ def command(*, report: Path, form: str, output: Path | None) -> None:
     if output is None:
         click.echo(text, nl=False)
         return
-    from stepwatch.measure.storage import write_atomic
+    from stepwatch.releases.files import write_atomically
 
-    write_atomic(output, text.encode())
+    write_atomically(output, text.encode())
     click.echo(f"wrote {output}", err=True)

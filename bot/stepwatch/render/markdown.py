@@ -166,7 +166,7 @@ def _method(report: Report) -> str:
     policy = report.policy
     return (
         "A session is one fresh process; sessions of both sides alternate in random order, and one number "
-        "of each goes into the test. Time metrics: an anytime-valid paired test on log ratios (a t e-process, "
+        "of each goes into the test. Times: an anytime-valid paired test on log ratios (a t e-process, "
         f"winsorised), e-BH over all rows at a false discovery rate of {policy.alpha:.2g}. A change is "
         f"called when it is proven to exceed {policy.floor:.1%}; `unchanged` means that the whole "
         f"{1 - policy.alpha:.0%} interval lies within {policy.min_effect:.1%}. Metrics that repeat exactly "

@@ -13,8 +13,8 @@ if TYPE_CHECKING:
 
     from stepwatch.model import SessionRecord
 
-_PLACES = frozenset({"cache_dir", "core", "pid"})
-"""Settings that say where a session ran, not how."""
+_CONSEQUENCES = frozenset({"affinity", "block_steps", "cache_dir", "core"})
+"""Settings that say where a session ran, or follow from how fast it ran: no candidates for a cause."""
 
 
 def differences(baseline: Sequence[SessionRecord], contender: Sequence[SessionRecord]) -> Differences:
@@ -27,10 +27,11 @@ def differences(baseline: Sequence[SessionRecord], contender: Sequence[SessionRe
 
 
 def planted(records: Iterable[SessionRecord]) -> str | None:
-    """How the slowdown planted into these sessions (a self-test) is written down; None: none was."""
+    """The slowdown planted into any of these sessions (a self-test), as `mlp 1.1x`; None: none was."""
     for record in records:
-        if record.settings.get("planted"):
-            return _text(record.settings["planted"])
+        factor = record.settings.get("planted_slowdown", 1.0)
+        if factor != 1.0:
+            return f"{record.workload} {_text(factor)}x"
     return None
 
 
@@ -40,7 +41,7 @@ def flatten(values: Mapping[str, Any], prefix: str = "") -> dict[str, str]:
     for key, value in values.items():
         if isinstance(value, dict):
             flat |= flatten(value, f"{prefix}{key}.")
-        elif key not in _PLACES:
+        elif key not in _CONSEQUENCES:
             flat[f"{prefix}{key}"] = _text(value)
     return flat
 

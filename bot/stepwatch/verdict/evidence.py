@@ -28,7 +28,6 @@ class MetricTraits:
 
     better: Direction
     exact: bool
-    version: str = ""
 
     @classmethod
     def default(cls, metric: str) -> MetricTraits:

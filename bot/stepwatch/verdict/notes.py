@@ -30,7 +30,8 @@ def _work(side: SideEvidence) -> dict[str, set[str]]:
     """What identifies the measured work, with every value that the side's sessions gave."""
     records = [session.record for session in side.sessions]
     return {
-        "benchmark version": {str(record.settings.get("benchmark_version")) for record in records},
+        "benchmark version": {str(record.settings.get("benchmark_version", "?")) for record in records},
+        "specification": {str(record.settings.get("spec", "?")) for record in records},
         "size": {record.size for record in records},
         "parameters": {str(record.parameters) for record in records},
     }
