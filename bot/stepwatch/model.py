@@ -115,6 +115,8 @@ class CampaignHeader(msgspec.Struct, frozen=True, kw_only=True, tag="campaign"):
     machine: str
     accelerator: str
     size: str
+    plant: str = ""
+    """A slowdown planted into the contender for a self-test (`mlp=1.10`); never part of asv results."""
 
 
 class RecordedSession(msgspec.Struct, frozen=True, kw_only=True, tag="session"):

@@ -1,0 +1,105 @@
+"""The plan of a campaign: which session comes after which. Pure: no clock, no files, no processes.
+
+A campaign is a number of rounds. In each round every group (one class of the suite: one `setup_cache`) is
+measured once, groups in random order; for a pair both releases follow each other at once, in random order.
+Each draw is a hash of (seed, round, group), so a plan with more rounds or more groups keeps the order of
+the rounds and groups that it already had, and a resumed campaign goes on where it was.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from stepwatch.model import Side
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Mapping, Sequence
+
+
+def default_size(accelerator: str) -> str:
+    """The size that is measured when none is asked for."""
+    return "cpu-smoke" if accelerator == "cpu" else "gpu"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Comparison:
+    """The releases of a campaign."""
+
+    baseline: str | None
+    """None: the contender is measured alone (`Side.SINGLE`)."""
+    contender: str
+    beside: tuple[str, ...] = ()
+    """Measured once per round in the same shuffled order, judged against nobody."""
+
+    @property
+    def releases(self) -> tuple[str, ...]:
+        """Every release once, baseline first."""
+        named = (self.baseline, self.contender, *self.beside)
+        return tuple(dict.fromkeys(name for name in named if name is not None))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, order=True)
+class SessionKey:
+    """What makes a session of a campaign the same session after a restart."""
+
+    round: int
+    benchmark: str
+    side: Side
+    release: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlannedSession:
+    """One session to run."""
+
+    key: SessionKey
+    position: int
+    """0 if this side runs first in its pair, else 1."""
+
+
+def plan(
+    comparison: Comparison, groups: Mapping[str, Sequence[str]], *, rounds: int, seed: int
+) -> tuple[PlannedSession, ...]:
+    """All sessions of a campaign, in the order they run.
+
+    Args:
+        comparison: what is compared with what.
+        groups: release name -> the groups (`mlp.bench.JaxJit`) that run on it.
+        rounds: sessions per group and side.
+        seed: decides every order.
+    """
+    return tuple(session for number in range(rounds) for session in _round(comparison, groups, number, seed))
+
+
+def _round(
+    comparison: Comparison, groups: Mapping[str, Sequence[str]], number: int, seed: int
+) -> Iterable[PlannedSession]:
+    units: list[tuple[str, tuple[tuple[Side, str], ...]]] = []
+    main = comparison.contender
+    for group in groups.get(main, ()):
+        if comparison.baseline is None:
+            units.append((group, ((Side.SINGLE, main),)))
+        elif group in groups.get(comparison.baseline, ()):
+            units.append((group, ((Side.BASELINE, comparison.baseline), (Side.CONTENDER, main))))
+    for release in comparison.beside:
+        units += [(group, ((Side.BESIDE, release),)) for group in groups.get(release, ())]
+    units.sort(key=lambda unit: _draw(seed, number, unit[0], *(release for _, release in unit[1])))
+    for group, sides in units:
+        flipped = len(sides) > 1 and _draw(seed, number, group, "side") % 2 == 1
+        for position, (side, release) in enumerate(reversed(sides) if flipped else sides):
+            key = SessionKey(round=number, benchmark=group, side=side, release=release)
+            yield PlannedSession(key=key, position=position)
+
+
+def _draw(*parts: object) -> int:
+    """A number in 0..2^64-1 that depends on `parts` alone, on every machine and Python."""
+    return int.from_bytes(hashlib.sha256(repr(parts).encode()).digest()[:8], "big")
+
+
+def remaining(
+    planned: Sequence[PlannedSession], settled: Collection[SessionKey]
+) -> tuple[PlannedSession, ...]:
+    """The planned sessions that are neither finished nor skipped, in order."""
+    return tuple(session for session in planned if session.key not in settled)

@@ -1,0 +1,94 @@
+"""What a running campaign tells whoever watches it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from stepwatch.measure.campaign import PlannedSession
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EnvironmentStarted:
+    """An environment is being built, or found."""
+
+    release: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EnvironmentReady:
+    """An environment can be used."""
+
+    release: str
+    source: str
+    """Where the release came from (`index`, `find-links`, `CPU backend`, `CUDA build`)."""
+    built_seconds: float | None
+    """None: it was there already."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EnvironmentBroken:
+    """An environment could not be built; the campaign goes on without it."""
+
+    release: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SessionStarted:
+    """A session begins."""
+
+    session: PlannedSession
+    number: int
+    """1-based place among the sessions of this run."""
+    total: int
+    seconds_left: float
+    """Estimate for everything that is left, this session included."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SessionFinished:
+    """A session is on disk."""
+
+    session: PlannedSession
+    number: int
+    total: int
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SessionFailed:
+    """An attempt failed and is recorded."""
+
+    session: PlannedSession
+    reason: str
+    retry: bool
+    """Whether it is tried again at once."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GroupClosed:
+    """A benchmark is not measured any more on a release in this run: it is skipped, or fails too often."""
+
+    benchmark: str
+    release: str
+    reason: str
+
+
+Event = (
+    EnvironmentStarted
+    | EnvironmentReady
+    | EnvironmentBroken
+    | SessionStarted
+    | SessionFinished
+    | SessionFailed
+    | GroupClosed
+)
+Progress = Callable[[Event], None]
+
+
+def quiet(event: Event) -> None:
+    """Watch nothing."""
+    del event
