@@ -46,14 +46,16 @@ def resolve_locks(release: Release, track: Track, python: str, resolver: Resolve
     through = (dt.date.fromisoformat(release.date) + dt.timedelta(days=1)).isoformat()
     companions = [f"{name}=={version}" for name, version in release.requires.items()]
 
-    def resolve(extra: str) -> Resolution:
-        own = (
-            f"{release.package}[{extra}]=={release.version}"
-            if extra
-            else f"{release.package}=={release.version}"
-        )
-        requirements = [own, *companions, *track.extra_packages, RUNNER]
+    def resolve(extra: str, beside: Sequence[str]) -> Resolution:
+        own = f"{release.package}{f'[{extra}]' if extra else ''}=={release.version}"
+        requirements = [own, *beside, *track.extra_packages, RUNNER]
         return resolver.resolve(requirements, release=release.name, python=python, through=through)
+
+    def resolve_extra(extra: str) -> Resolution:
+        try:
+            return resolve(extra, companions)
+        except EnvironmentFailed:
+            return resolve(extra, ())  # an extra may pin another companion: jax[cuda12] 0.4.35, jaxlib 0.4.34
 
     def lock(accelerator: str, pins: Mapping[str, str]) -> Lock:
         return Lock(
@@ -65,7 +67,7 @@ def resolve_locks(release: Release, track: Track, python: str, resolver: Resolve
             requirements=_requirements(pins),
         )
 
-    plain = resolve("").pins
+    plain = resolve("", companions).pins
     notes: list[str] = []
     offered: dict[str, Mapping[str, str]] = {}
     major = _cuda_major(plain)
@@ -74,7 +76,7 @@ def resolve_locks(release: Release, track: Track, python: str, resolver: Resolve
     else:
         for extra in _CUDA_EXTRAS:
             try:
-                resolution = resolve(extra)
+                resolution = resolve_extra(extra)
             except EnvironmentFailed as error:
                 notes.append(f"{error}; {release.name} has no {extra} lock")
                 continue

@@ -107,11 +107,9 @@ def _compile(arguments: Sequence[str], requirements: str) -> subprocess.Complete
 
 
 def _reason(stderr: str) -> str:
-    """One line out of uv's output: its error and the innermost cause, without warnings and hints."""
+    """One line out of uv's output: its error and the first cause, without warnings, hints and addresses."""
     lines = [line.strip(" │├╰─▶×") for line in stderr.splitlines()]
-    lines = [line for line in lines if line and not line.startswith(("warning:", "hint:"))]
     start = next((number for number, line in enumerate(lines) if line.startswith("error:")), 0)
-    wanted = [line.removeprefix("error:").removeprefix("cause:").strip() for line in lines[start:]]
-    if len(wanted) > 2:
-        wanted = [wanted[0], wanted[-1]]
-    return re.sub(r"https?://\S+", "the index", ": ".join(wanted))[:500]
+    lines = [line for line in lines[start:] if line and not line.startswith(("warning:", "hint:"))]
+    wanted = [line.removeprefix("error:").removeprefix("cause:").strip() for line in lines[:2]]
+    return re.sub(r"https?://[^\s`]+", "the index", ": ".join(wanted))[:500]
