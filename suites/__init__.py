@@ -1,0 +1,1 @@
+"""The benchmark suite: importable by asv alone, in environments that hold no stepwatch."""

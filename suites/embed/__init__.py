@@ -1,0 +1,1 @@
+"""A DLRM-style recommender: large embedding tables, sparse look-ups, a small perceptron, dense Adam."""

@@ -1,0 +1,1 @@
+"""A causal transformer language model: attention, layer norms, a tied head, Adam."""

@@ -1,0 +1,1 @@
+"""A multilayer perceptron on dense inputs: matrix products, small activations, Adam."""
