@@ -95,7 +95,7 @@ class _Run:
         self.planned = plan(
             job.comparison, job.groups_by_release(), rounds=job.sessions, seed=self.writer.header.seed
         )
-        self.todo = remaining(self.planned, {_key(s) for s in present.sessions})
+        self.todo = remaining(self.planned, {session_key(s) for s in present.sessions})
         self.summary = Summary(
             sidecar=self.writer.path,
             planned=len(self.planned),
@@ -292,7 +292,8 @@ def _place(session: PlannedSession, lock: str) -> Place:
     )
 
 
-def _key(session: RecordedSession) -> SessionKey:
+def session_key(session: RecordedSession) -> SessionKey:
+    """Which place of the plan a finished session fills."""
     place = session.place
     return SessionKey(
         round=place.pair, benchmark=session.record.benchmark, side=place.side, release=place.release

@@ -1,0 +1,148 @@
+"""What `measure` and `demo` share: from what was asked for to a campaign that can run."""
+
+from __future__ import annotations
+
+import platform
+import re
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from stepwatch.errors import EnvironmentFailed, UsageError
+from stepwatch.measure.asv_results import asv_settings
+from stepwatch.measure.campaign import Comparison, default_size
+from stepwatch.measure.job import Job
+from stepwatch.measure.suite import discover
+from stepwatch.releases.history_repo import ensure_history
+from stepwatch.releases.locks import lock_path
+from stepwatch.releases.names import resolve_range, resolve_release
+from stepwatch.releases.table import load_tables
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from stepwatch.config import Config
+    from stepwatch.measure.environments import EnvironmentStore
+    from stepwatch.measure.suite import Group
+    from stepwatch.model import Release
+
+_PLANT = re.compile(r"[A-Za-z_]\w*=1\.\d+")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Request:
+    """What a user asks `measure` for; None means the configured or usual value."""
+
+    spec: str | None = None
+    a_a: str | None = None
+    beside: tuple[str, ...] = ()
+    sessions: int = 8
+    patterns: tuple[str, ...] = ()
+    accelerator: str | None = None
+    size: str | None = None
+    machine: str | None = None
+    seed: int | None = None
+    plant: str = ""
+    results: Path | None = None
+
+
+def prepare(config: Config, request: Request, store: EnvironmentStore, *, build: bool = True) -> Job:
+    """Resolve names, bring the history repository up to date, discover the suite, select benchmarks.
+
+    Args:
+        config: the tracker's configuration.
+        request: what is asked for.
+        store: environments, for a suite that stepwatch's own Python cannot import.
+        build: whether an environment may be built for that.
+
+    Raises:
+        UsageError: no or two comparisons, an unknown release or benchmark, a range across tracks.
+        MalformedFile: the suite cannot be imported, or a table or lock cannot be read.
+    """
+    tables = load_tables(config.releases, [track.package for track in config.tracks])
+    comparison = resolve_comparison(request, tables)
+    releases = {name: resolve_release(name, tables) for name in comparison.releases}
+    accelerator = request.accelerator or config.accelerator
+    size = request.size or default_size(accelerator)
+    ensure_history(config.history_repo, tables)
+    locked = [(release, lock_path(config.locks, accelerator, release)) for release in releases.values()]
+    suite = discover(config.suite, _pythons(store, accelerator, locked, build=build))
+    groups = suite.select(request.patterns, {release.package for release in releases.values()})
+    _check_plant(request.plant, groups)
+    return Job(
+        comparison=comparison,
+        releases=releases,
+        suite=suite,
+        groups=groups,
+        sessions=request.sessions,
+        accelerator=accelerator,
+        size=size,
+        machine=request.machine or config.machine or default_machine(accelerator, size),
+        seed=request.seed,
+        plant=request.plant,
+        results=request.results or config.results,
+        history_repo=config.history_repo,
+        locks=config.locks,
+        project_folder=config.root,
+        asv_python=str(asv_settings(config.asv_config).pythons[0]),
+    )
+
+
+def resolve_comparison(request: Request, tables: Mapping[str, Sequence[Release]]) -> Comparison:
+    """Which releases are compared.
+
+    Raises:
+        UsageError: neither or both of SPEC and `--a-a`; see `stepwatch.releases.names` for the others.
+    """
+    if (request.spec is None) == (request.a_a is None):
+        raise UsageError("say what to measure: A..B, one release, or --a-a RELEASE")
+    beside = tuple(resolve_release(name, tables).name for name in request.beside)
+    if request.a_a is not None:
+        name = resolve_release(request.a_a, tables).name
+        comparison = Comparison(baseline=name, contender=name, beside=beside)
+    elif request.spec is not None and ".." in request.spec:
+        ends = resolve_range(request.spec, tables)
+        comparison = Comparison(baseline=ends.after.name, contender=ends.through.name, beside=beside)
+    else:
+        name = resolve_release(request.spec or "", tables).name
+        comparison = Comparison(baseline=None, contender=name, beside=beside)
+    twice = {comparison.baseline, comparison.contender} & set(beside)
+    if twice:
+        raise UsageError(f"{twice.pop()} is measured already: --beside is for another library")
+    return comparison
+
+
+def default_machine(accelerator: str, size: str) -> str:
+    """Host name and accelerator, and the size where it is not the usual one: together a machine class."""
+    host = re.sub(r"[^A-Za-z0-9._-]", "-", platform.node()) or "machine"
+    name = f"{host}-{accelerator}"
+    return name if size == default_size(accelerator) else f"{name}-{size}"
+
+
+def _check_plant(plant: str, groups: Mapping[str, Group]) -> None:
+    if not plant:
+        return
+    if not _PLANT.fullmatch(plant):
+        raise UsageError(f"--plant {plant}: write WORKLOAD=FACTOR with 1 <= factor < 2, like mlp=1.10")
+    workload = plant.partition("=")[0]
+    known = {part for name in groups for part in name.split(".")}
+    if workload not in known:
+        raise UsageError(f"--plant {plant}: no selected benchmark measures {workload!r}")
+
+
+def _pythons(
+    store: EnvironmentStore, accelerator: str, locked: Sequence[tuple[Release, Path]], *, build: bool
+) -> Iterator[Path]:
+    """Interpreters that may import the suite: our own, then those of the releases."""
+    yield Path(sys.executable)
+    for release, path in locked:
+        if build or store.is_built(release, accelerator, path):
+            try:
+                environment = store.ensure(release, accelerator, path)
+            except EnvironmentFailed:
+                continue  # recorded by the store; the campaign meets it again and says so
+            try:
+                yield environment.python
+            finally:
+                environment.close()
