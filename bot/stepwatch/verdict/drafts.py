@@ -8,11 +8,18 @@ from typing import TYPE_CHECKING, Literal, cast
 
 from stepwatch.model import Outcome
 from stepwatch.stats import PairedTest, typical_value
-from stepwatch.stats.pairwise import LOG_E_LIMIT
 from stepwatch.units import Direction
 from stepwatch.verdict.differences import differences
 from stepwatch.verdict.notes import incomparable, notes_on
-from stepwatch.verdict.rows import NAME_LIMIT, BlameRange, SideSummary, UnitName, Verdict, shorten
+from stepwatch.verdict.rows import (
+    NAME_LIMIT,
+    BlameRange,
+    SideSummary,
+    UnitName,
+    Verdict,
+    exponential,
+    shorten,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -165,7 +172,11 @@ def _exact(
     old, new = next(iter(baseline.values())), next(iter(contender.values()))
     if old == new:
         return Decision(outcome=Outcome.UNCHANGED, reason="equal in every session", exact=True)
-    if old > 0 and new > 0 and abs(math.log(new / old)) <= math.log1p(min(policy.floor, policy.min_effect)):
+    if (
+        old > 0
+        and new > 0
+        and abs(math.log(new) - math.log(old)) <= math.log1p(min(policy.floor, policy.min_effect))
+    ):
         reason = f"differs in every session, by less than the floor of {policy.floor:.1%}"
         return Decision(outcome=Outcome.UNCHANGED, reason=reason, exact=True)
     worse = (new > old) == (traits.better is Direction.LOWER)
@@ -194,20 +205,29 @@ def _measured(draft: Draft, policy: Policy) -> _Measured:
         crosses = interval.low <= 0 <= interval.high
         log_e = draft.test.log_e_beyond(math.log1p(policy.floor))
         return _Measured(
-            ratio=math.exp(draft.test.centre),
-            low=math.exp(interval.low) if interval.bounded else None,
-            high=math.exp(interval.high) if interval.bounded else None,
-            e_value=math.exp(min(log_e, LOG_E_LIMIT)),
+            ratio=exponential(draft.test.centre),
+            low=exponential(interval.low) if interval.bounded else None,
+            high=exponential(interval.high) if interval.bounded else None,
+            e_value=exponential(log_e),
             least_change=0.0 if crosses else min(abs(interval.low), abs(interval.high)),
         )
     old, new = typical_value(list(draft.baseline.values())), typical_value(list(draft.contender.values()))
     if old is None or new is None or min(old, new) < 0:
         return _Measured()
-    ratio = 1.0 if old == new else new / old if old > 0 else None
+    ratio = _ratio(old, new)
     if not (draft.decision and draft.decision.exact):
         return _Measured(ratio=ratio)
     change = abs(math.log(ratio)) if ratio else math.inf
     return _Measured(ratio=ratio, low=ratio, high=ratio, least_change=change)
+
+
+def _ratio(old: float, new: float) -> float | None:
+    """Contender / baseline of non-negative values; 1 for two zeros, None over one zero."""
+    if old == new:
+        return 1.0
+    if old == 0 or new == 0:
+        return None if old == 0 else 0.0
+    return exponential(math.log(new) - math.log(old))
 
 
 def _summary(side: SideEvidence, values: Mapping[PairKey, float]) -> SideSummary:

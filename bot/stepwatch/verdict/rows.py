@@ -5,6 +5,7 @@ The bounds are there because readers treat a report as hostile: a row that break
 
 from __future__ import annotations
 
+import math
 from typing import Annotated, Literal
 
 from msgspec import Meta, Struct
@@ -17,6 +18,7 @@ Count = Annotated[int, Meta(ge=0, le=1_000_000)]
 Positive = Annotated[float, Meta(ge=0)]
 Notes = Annotated[list[Text], Meta(max_length=100)]
 UnitName = Literal["seconds", "bytes", "count", "1"]
+_LARGEST_LOGARITHM = 690.0
 NAME_LIMIT, TEXT_LIMIT, CHANGES_LIMIT = 200, 600, 500
 
 
@@ -120,6 +122,11 @@ class Twin(Row, frozen=True, kw_only=True):
     workload: Name
     variants: Annotated[list[TwinVariant], Meta(max_length=50)]
     notes: Notes
+
+
+def exponential(logarithm: float) -> float:
+    """`exp`, held within what JSON can carry: at most 1e299 instead of infinity."""
+    return math.exp(min(logarithm, _LARGEST_LOGARITHM))
 
 
 def shorten(text: str, limit: int = TEXT_LIMIT) -> str:

@@ -10,7 +10,7 @@ from stepwatch.model import Side
 from stepwatch.stats import PairedTest, minimum_pairs, typical_value
 from stepwatch.verdict.differences import planted
 from stepwatch.verdict.evidence import CampaignSession, Evidence, SideEvidence
-from stepwatch.verdict.rows import NAME_LIMIT, Interval, Twin, TwinVariant, shorten
+from stepwatch.verdict.rows import NAME_LIMIT, Interval, Twin, TwinVariant, exponential, shorten
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -143,8 +143,8 @@ def _interval(logs: Sequence[float], alpha: float) -> Interval:
     test = PairedTest.of(logs)
     estimate = test.interval(alpha)
     return Interval(
-        value=math.exp(estimate.centre),
-        low=math.exp(estimate.low) if estimate.bounded else None,
-        high=math.exp(estimate.high) if estimate.bounded else None,
+        value=exponential(estimate.centre),
+        low=exponential(estimate.low) if estimate.bounded else None,
+        high=exponential(estimate.high) if estimate.bounded else None,
         sessions=test.n,
     )
