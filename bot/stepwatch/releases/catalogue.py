@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -20,6 +21,9 @@ if TYPE_CHECKING:
     from packaging.version import Version
 
     from stepwatch.releases.index import IndexFile
+
+
+_LINUX = re.compile(r"(many)?linux.*_x86_64")  # glibc; musllinux wheels are for other machines
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,7 +86,7 @@ def _allows(requires_python: str | None, python: str) -> bool:
 
 def _fits(tag: Tag, python: str) -> bool:
     """Whether a wheel tag installs on CPython `python` (with its lock, not free-threaded) on x86-64 Linux."""
-    on_platform = tag.platform == "any" or ("linux" in tag.platform and tag.platform.endswith("x86_64"))
+    on_platform = tag.platform == "any" or bool(_LINUX.fullmatch(tag.platform))
     own = f"cp{python.replace('.', '')}"
     if tag.interpreter == own:
         return on_platform and tag.abi in {own, "abi3", "none"}

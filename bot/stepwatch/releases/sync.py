@@ -154,7 +154,10 @@ class _TrackSync:
                 package: self._sources.index.files(package) for package in (track.package, *track.companions)
             }
         except IndexUnavailable as error:
-            self.notes.append(f"{error}: {len(known)} releases of {track.package}")
+            self.notes.append(
+                f"{track.package}: the package index did not answer for {error.package} ({error.reason}); "
+                f"going on with the {len(known)} releases that are known"
+            )
             return known
         self._page = read_index(track, files)
         discovery = discover(track, known, self._page, self._sources.resolver)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import subprocess
+import sys
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
@@ -90,7 +91,8 @@ def default_index() -> str:
 
 
 def _compile(arguments: Sequence[str], requirements: str) -> subprocess.CompletedProcess[str]:
-    common = ("--no-progress", "--color", "never", "--no-python-downloads")
+    # Resolving runs no Python of the target; naming one saves uv the search, and a download of the target's.
+    common = ("--no-progress", "--color", "never", "--no-python-downloads", "--python", sys.executable)
     command = [find_uv_bin(), "pip", "compile", "-", *common, *arguments]
     try:
         return subprocess.run(
