@@ -56,8 +56,13 @@ def pin(core: int | None) -> dict[str, Any]:
     if chosen not in allowed:
         raise SessionError(f"STEPWATCH_CORE={chosen}: this process may run on cores {allowed}")
     os.sched_setaffinity(0, {chosen})
+    return {"affinity": [chosen], "cores_allowed": allowed, "threads": 1, **limit_threads()}
+
+
+def limit_threads() -> dict[str, str]:
+    """One thread for every library loaded from now on; returns the variables that say so."""
     os.environ.update(THREAD_VARIABLES)
-    return {"affinity": [chosen], "cores_allowed": allowed, "threads": 1, **THREAD_VARIABLES}
+    return THREAD_VARIABLES
 
 
 def read_state(*, gpu: bool) -> dict[str, Any]:

@@ -159,8 +159,8 @@ def _session_settings(
 
 
 def first_losses(runtime: Runtime, problem: Problem[Any], request: Request, *, steps: int) -> list[float]:
-    """The first `steps` losses, untimed: what the parity test compares between frameworks."""
-    machine.pin(request.core)
+    """The first `steps` losses, untimed and so on any core: what the parity test compares."""
+    machine.limit_threads()
     runtime.load()
     with compile_cache(request.cache_dir, program="parity", identity="never warm") as cache:
         runtime.configure(request, cache.folder)

@@ -56,8 +56,8 @@ def _flops(spec: Spec) -> float:
 WORKLOAD = Workload(
     name="embed",
     sizes={
-        "cpu-smoke": Spec(batch=256, tables=26, rows=5_000, width=16, dense=13, hidden=128, rotation=32),
-        "gpu": Spec(batch=8192, tables=26, rows=250_000, width=64, dense=13, hidden=128, rotation=8),
+        "cpu-smoke": Spec(batch=256, tables=26, rows=5_000, width=16, dense=13, hidden=128, rotation=256),
+        "gpu": Spec(batch=8192, tables=26, rows=250_000, width=64, dense=13, hidden=128, rotation=64),
     },
     weights=_weights,
     batch=_batch,

@@ -79,7 +79,7 @@ WORKLOAD = Workload(
             heads=4,
             compute="float32",
             fused_attention=False,
-            rotation=16,
+            rotation=32,
         ),
         "gpu": Spec(
             batch=32,
@@ -90,7 +90,7 @@ WORKLOAD = Workload(
             heads=12,
             compute="bfloat16",
             fused_attention=True,
-            rotation=8,
+            rotation=64,
         ),
     },
     weights=_weights,

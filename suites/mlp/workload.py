@@ -46,7 +46,7 @@ def _flops(spec: Spec) -> float:
 WORKLOAD = Workload(
     name="mlp",
     sizes={
-        "cpu-smoke": Spec(batch=64, widths=(256, 512, 512, 10), compute="float32", rotation=64),
+        "cpu-smoke": Spec(batch=64, widths=(256, 512, 512, 10), compute="float32", rotation=256),
         "gpu": Spec(batch=8192, widths=(4096, 8192, 8192, 1000), compute="bfloat16", rotation=8),
     },
     weights=_weights,
