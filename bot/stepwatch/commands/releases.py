@@ -104,6 +104,7 @@ def list_command(
       stepwatch releases list --package torch
       stepwatch releases list --json
     """
+    from stepwatch.measure.store import open_store
     from stepwatch.releases.listing import list_releases, locks_page
 
     config = load_config(Path.cwd())
@@ -111,7 +112,8 @@ def list_command(
     if as_markdown:
         click.echo(locks_page(config), nl=False)
         return
-    rows = list_releases(config, packages=packages, accelerator=accelerator)
+    is_built = open_store(config).is_built
+    rows = list_releases(config, packages=packages, accelerator=accelerator, is_built=is_built)
     if as_json:
         _write_json(rows)
         return
@@ -127,7 +129,7 @@ def _table(rows: Sequence[ListedRelease]) -> Table:
     for title in ("release", "date", "Python", "locks", "environment", "tried", "what"):
         table.add_column(title, no_wrap=title != "what")
     for row in rows:
-        environment = {"ok": "built", "failed": "failed", "untried": "-"}[row.environment]
+        environment = row.environment if row.environment != "none" else "-"
         locks = " ".join(row.locks) or "-"
         table.add_row(row.release, row.date, row.python or "-", locks, environment, row.tried, row.reason)
     return table

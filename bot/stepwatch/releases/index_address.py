@@ -13,15 +13,21 @@ if TYPE_CHECKING:
 
 
 def index_address(given: str | None, configured: str | None) -> str:
-    """Address of the simple API to ask.
-
-    What the command line or the environment gives; else `index.url` of `stepwatch.toml`; else pip's
-    configuration (a company mirror is usually set there, and uv does not read it); else what uv uses.
+    """Address of the simple API to ask: the configured one, else what uv uses by itself.
 
     Raises:
         IndexUnavailable: nothing is configured and uv does not say.
     """
-    return given or configured or pip_index(pip_files(Path.home())) or default_index()
+    return configured_index(given, configured) or default_index()
+
+
+def configured_index(given: str | None, configured: str | None) -> str | None:
+    """The index that somebody chose, or None: then uv's own choice holds.
+
+    What the command line or the environment gives; else `index.url` of `stepwatch.toml`; else pip's
+    configuration (a company mirror is usually set there, and uv does not read it).
+    """
+    return given or configured or pip_index(pip_files(Path.home()))
 
 
 def pip_files(home: Path) -> list[Path]:

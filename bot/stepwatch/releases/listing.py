@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import msgspec
 
@@ -12,12 +12,15 @@ from stepwatch.releases.table import load_tables
 from stepwatch.releases.tried import TRIED_FILE, TrialState, read_trials, trial_state
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
 
     from stepwatch.config import Config
     from stepwatch.model import Release
     from stepwatch.releases.tried import Trial
+
+
+EnvironmentState = Literal["built", "failed", "none"]
 
 
 class ListedRelease(msgspec.Struct, frozen=True, kw_only=True):
@@ -33,10 +36,10 @@ class ListedRelease(msgspec.Struct, frozen=True, kw_only=True):
     """Accelerator to the digest of its lock."""
     accelerator: str
     """What `environment` and `tried` are about."""
-    environment: TrialState
-    """What happened when this machine last built it; `ok`: built and imported."""
+    environment: EnvironmentState
+    """Whether this machine holds it built, or failed when it last tried."""
     tried: TrialState
-    """The same from all that is known, committed evidence included."""
+    """What is known of this very lock, committed evidence included."""
     reason: str
     """What was imported, or why it failed; empty when untried."""
 
@@ -46,31 +49,43 @@ def list_releases(
     *,
     packages: Sequence[str] = (),
     accelerator: str | None = None,
-    committed_only: bool = False,
+    is_built: Callable[[Release, str, Path], bool] | None = None,
 ) -> list[ListedRelease]:
     """Every known release of `packages` (default: all tracks), in table order.
 
-    `committed_only` leaves out what this machine tried: the page in the documentation is the same everywhere.
+    `is_built` says whether this machine holds an environment; without it nothing of this machine counts, only
+    what is committed (the page in the documentation is the same everywhere).
 
     Raises:
         MalformedFile: a table, a lock or a file of trials is damaged.
     """
     chosen = [track.package for track in config.tracks if not packages or track.package in packages]
     tables = load_tables(config.releases, chosen)
-    here = {} if committed_only else read_trials([config.environments / TRIED_FILE])
+    here = read_trials([config.environments / TRIED_FILE]) if is_built else {}
     known = read_trials([config.locks / TRIED_FILE]) | here
     wanted = accelerator or config.accelerator
+    releases = [release for table in tables.values() for release in table]
+    rows = [_row(config.locks, release, wanted, known) for release in releases]
+    if is_built is None:
+        return rows
+    paths = [lock_path(config.locks, wanted, release) for release in releases]
+    built = [
+        path.exists() and is_built(release, wanted, path)
+        for release, path in zip(releases, paths, strict=True)
+    ]
     return [
-        _row(config.locks, release, wanted, here, known) for table in tables.values() for release in table
+        msgspec.structs.replace(row, environment="built" if there else _last_attempt(row, here))
+        for row, there in zip(rows, built, strict=True)
     ]
 
 
+def _last_attempt(row: ListedRelease, here: Mapping[tuple[str, str], Trial]) -> EnvironmentState:
+    state = trial_state(here, row.release, row.accelerator, row.locks.get(row.accelerator))
+    return "failed" if state == "failed" else "none"
+
+
 def _row(
-    folder: Path,
-    release: Release,
-    accelerator: str,
-    here: Mapping[tuple[str, str], Trial],
-    known: Mapping[tuple[str, str], Trial],
+    folder: Path, release: Release, accelerator: str, known: Mapping[tuple[str, str], Trial]
 ) -> ListedRelease:
     found = {name: read_lock(lock_path(folder, name, release)) for name in ACCELERATORS}
     locks = {name: lock for name, lock in found.items() if lock is not None}
@@ -86,7 +101,7 @@ def _row(
         python=lock.python if lock else None,
         locks={name: lock.digest for name, lock in locks.items()},
         accelerator=accelerator,
-        environment=trial_state(here, release.name, accelerator, digest),
+        environment="none",
         tried=tried,
         reason=trial.reason if trial and tried != "untried" else "",
     )
@@ -115,10 +130,7 @@ def locks_page(config: Config) -> str:
     Raises:
         MalformedFile: a table, a lock or a file of trials is damaged.
     """
-    states = {
-        accelerator: list_releases(config, accelerator=accelerator, committed_only=True)
-        for accelerator in ACCELERATORS
-    }
+    states = {accelerator: list_releases(config, accelerator=accelerator) for accelerator in ACCELERATORS}
     lines = [_PAGE_HEAD]
     for track in config.tracks:
         lines += [f"## {track.package}", "", f"| release | date | Python | {' | '.join(ACCELERATORS)} |"]

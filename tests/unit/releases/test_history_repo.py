@@ -189,6 +189,41 @@ def test_a_missing_git_and_a_damaged_repository_are_one_line(
         ensure_history(tmp_path / "history.git", TABLES)
 
 
+def fake_git(folder: Path, text: str) -> None:
+    """A `git` that does something else."""
+    folder.mkdir()
+    (folder / "git").write_text(f"#!/bin/sh\n{text}\n")
+    (folder / "git").chmod(0o755)
+
+
+@pytest.mark.parametrize(
+    ("text", "error", "message"),
+    [
+        ("echo 'fatal: write error: No space left on device' >&2; exit 128", StorageFailed, "no space left"),
+        ("exit 1", DataError, "git init failed: no message"),
+        ("exit 0", DataError, r"other hashes than expected \(11 refs differ\)"),
+        ("exec sleep 5", DataError, "git init did not end in 0 s"),
+    ],
+    ids=["full disk", "silent failure", "does nothing", "hangs"],
+)
+def test_a_git_that_fails_is_one_line_and_leaves_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str, error: type[Exception], message: str
+) -> None:
+    fake_git(tmp_path / "bin", text)
+    monkeypatch.setenv("PATH", f"{tmp_path / 'bin'}:/usr/bin:/bin")
+    if "sleep" in text:
+        monkeypatch.setattr(history_repo, "_TIMEOUT_SECONDS", 0.3)
+    with pytest.raises(error, match=message):
+        ensure_history(tmp_path / "history.git", TABLES)
+    assert [entry.name for entry in tmp_path.iterdir()] == ["bin"]
+
+
+def test_a_place_that_is_taken_by_a_file_is_said(tmp_path: Path) -> None:
+    (tmp_path / "history.git").write_text("")
+    with pytest.raises(StorageFailed, match=r"history\.git: Not a directory"):
+        ensure_history(tmp_path / "history.git", TABLES)
+
+
 def test_no_release_at_all_is_a_history_too(tmp_path: Path) -> None:
     assert ensure_history(tmp_path / "history.git", {"jax": ()}).commits == {}
 

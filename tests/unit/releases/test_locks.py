@@ -53,6 +53,7 @@ def test_what_is_written_is_read_back(pins: dict[str, str], accelerator: str) ->
 def test_the_format_is_golden_and_its_digest_is_of_the_text() -> None:
     lock = parse_lock(TEXT, Path("lock.txt"))
     assert lock.text == TEXT
+    assert parse_lock(f"{TEXT}\n#a comment of a person\n", Path("lock.txt")) == lock
     assert lock.digest == lock_digest(TEXT) == "c22b089d293e2602"
 
 

@@ -11,6 +11,7 @@ from click.testing import CliRunner, Result
 
 from stepwatch import cli
 from stepwatch.errors import EnvironmentFailed, IndexUnavailable, StepwatchError, StorageFailed
+from stepwatch.measure.environments import EnvironmentStore
 from stepwatch.releases import uv
 from stepwatch.releases.locks import read_lock
 from stepwatch.releases.table import append_releases
@@ -174,14 +175,16 @@ def test_a_table_that_cannot_be_written_loses_nothing(tracker: Path) -> None:
         append_releases(tracker / "suites/releases", "toy", ())
 
 
-def test_the_list_shows_locks_and_what_was_tried(tracker: Path) -> None:
+def test_the_list_shows_locks_and_what_was_tried(tracker: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     run("sync", "--package", "toy")
     digest = json.loads(run("list", "--json").stdout)[1]["locks"]["cpu"]
     common = {"accelerator": "cpu", "python": "3.12", "at": "2026-11-30T00:00:00+00:00"}
     here = tracker / ".stepwatch/envs/tried.jsonl"
     here.parent.mkdir(parents=True)
     good = {"release": "toy/1.1", "lock": digest, "ok": True, "reason": "toy 1.1"}
-    here.write_text(json.dumps(common | good) + "\n")
+    latest = json.loads(run("list", "--json").stdout)[2]["locks"]["cpu"]
+    worse = {"release": "toy/1.2", "lock": latest, "ok": False, "reason": "no wheel"}
+    here.write_text(json.dumps(common | good) + "\n" + json.dumps(common | worse) + "\n")
     bad = {"release": "toy/1.2", "lock": "an older lock", "ok": False, "reason": "no space"}
     (tracker / "suites/locks/tried.jsonl").write_text(json.dumps(common | bad) + "\n")
     rows = {row["release"]: row for row in json.loads(run("list", "--package", "toy", "--json").stdout)}
@@ -189,13 +192,15 @@ def test_the_list_shows_locks_and_what_was_tried(tracker: Path) -> None:
     assert list(rows["toy/1.1"]["locks"]) == ["cpu", "cuda12"]
     seen = {name: (row["environment"], row["tried"], row["reason"]) for name, row in rows.items()}
     assert seen == {
-        "toy/1.0": ("untried", "untried", ""),
-        "toy/1.1": ("ok", "ok", "toy 1.1"),
-        "toy/1.2": ("untried", "untried", ""),
+        "toy/1.0": ("none", "untried", ""),
+        "toy/1.1": ("none", "ok", "toy 1.1"),
+        "toy/1.2": ("failed", "failed", "no wheel"),
     }
     text = run("list", "--package", "toy").stdout.splitlines()
     assert text[1].split() == ["toy/1.0", "2024-01-01", "-", "-", "-", "untried"]
-    assert text[2].split() == ["toy/1.1", "2024-02-01", "3.12", "cpu", "cuda12", "built", "ok", "toy", "1.1"]
+    assert text[2].split() == ["toy/1.1", "2024-02-01", "3.12", "cpu", "cuda12", "-", "ok", "toy", "1.1"]
+    monkeypatch.setattr(EnvironmentStore, "is_built", lambda _, release, *__: release.version == "1.1")
+    assert run("list", "--package", "toy").stdout.splitlines()[2].split()[5:7] == ["built", "ok"]
     page = run("list", "--markdown").stdout
     assert "| toy/1.1 | 2024-02-01 | 3.12 | untried | untried | - |" in page, "only committed evidence"
     (tracker / "suites/locks/tried.jsonl").write_text(
