@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import subprocess
 import sys
@@ -24,6 +25,22 @@ RUNNER = "asv-runner==0.3.2"
 
 _RUNNER_KNOWN_BY = "2026-11-30T00:00:00Z"
 """A moment at which that runner was on the index: it is younger than most releases it measures."""
+
+_CHOICE_VARIABLES = frozenset(
+    f"UV_{name}"
+    for name in (
+        *("FIND_LINKS", "TORCH_BACKEND", "CONSTRAINT", "OVERRIDE", "EXCLUDE", "PRERELEASE", "RESOLUTION"),
+        *(
+            "EXCLUDE_NEWER",
+            "FORK_STRATEGY",
+            "REQUIRE_HASHES",
+            "NO_BINARY",
+            "NO_DEPS",
+            "CUSTOM_COMPILE_COMMAND",
+        ),
+    )
+)
+"""Kept from uv: they would make the lock depend on who resolves it (a CPU build in a find-links folder)."""
 
 _RESOLVE_TIMEOUT_SECONDS = 300.0
 _MISSING_EXTRA = re.compile(r"does not have an extra named `([^`]+)`")
@@ -102,6 +119,7 @@ def _compile(arguments: Sequence[str], requirements: str) -> subprocess.Complete
             text=True,
             check=False,
             timeout=_RESOLVE_TIMEOUT_SECONDS,
+            env={name: value for name, value in os.environ.items() if name not in _CHOICE_VARIABLES},
         )
     except subprocess.TimeoutExpired:
         reason = f"error: uv gave no answer within {_RESOLVE_TIMEOUT_SECONDS:.0f} s"

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import shutil
 import subprocess
+import sys
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -157,6 +159,37 @@ def test_the_index_of_the_command_line_is_stronger_than_the_configured_one(
     (tracker / "stepwatch.toml").write_text(f'{SETTINGS}\n[index]\nurl = "http://127.0.0.1:9/simple"\n')
     monkeypatch.setenv("PIP_INDEX_URL", local_index.address)
     assert "3 new" in run("sync", "--package", "toy", "--no-locks").stdout
+
+
+def test_what_lies_in_a_find_links_folder_does_not_get_into_a_lock(
+    tracker: Path, local_index: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    links = tracker / "links"
+    links.mkdir()
+    wheel = "toylib-1.1-py3-none-any.whl"
+    (links / wheel.replace("1.1", "1.5")).write_bytes(local_index.wheels[wheel])
+    monkeypatch.setenv("UV_FIND_LINKS", str(links))
+    monkeypatch.setenv("UV_RESOLUTION", "lowest")
+    run("sync", "--package", "toy")
+    assert "toylib==1.1\n" in (tracker / "suites/locks/cpu/toy-1.2.txt").read_text()
+
+
+@pytest.mark.netns
+@pytest.mark.usefixtures("tracker")
+def test_without_a_network_what_is_known_goes_on() -> None:
+    run("sync", "--package", "toy", "--no-locks")
+    alone = ["unshare", "--user", "--map-root-user", "--net"]
+    if (
+        shutil.which("unshare") is None
+        or subprocess.run([*alone, "true"], check=False, capture_output=True).returncode
+    ):
+        pytest.skip("this machine lets nobody make a network namespace")
+    command = [*alone, sys.executable, "-m", "stepwatch", "releases", "sync", "--package", "toy"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert "3 releases known, 0 new" in done.stdout
+    assert "(no connection, 3 times); going on with the 3 releases that are known" in done.stderr
+    assert "Traceback" not in done.stderr
 
 
 def test_an_unknown_track_and_a_damaged_table_are_one_line(tracker: Path) -> None:
