@@ -1,7 +1,7 @@
 """A whole tracker in a temporary folder: releases of a tiny library, locks, history, suite; no network.
 
-The library `mini` has the versions 1.0, 1.5 and 2.0; 1.5 cannot be installed. All wheels lie in a find-links folder:
-those of `mini` are made here, asv_runner and what it needs are packed again from this environment.
+The library `mini` has the versions 1.0, 1.5 and 2.0; 1.5 cannot be installed. All wheels lie in a find-links
+folder: those of `mini` are made here, asv_runner and what it needs are packed again from this environment.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from stepwatch.releases.locks import Lock
 from stepwatch.releases.table import append_releases, load_tables
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from stepwatch.config import Config
     from stepwatch.measure.environments import EnvironmentStore
@@ -74,7 +74,9 @@ def repack(folder: Path, name: str) -> str:
     files = {
         str(path): Path(str(distribution.locate_file(path))).read_bytes()
         for path in distribution.files or ()
-        if path.suffix in (".py", ".json") and ".." not in path.parts and not path.parts[0].endswith(".dist-info")
+        if path.suffix in (".py", ".json")
+        and ".." not in path.parts
+        and not path.parts[0].endswith(".dist-info")
     }
     write_wheel(folder, name, distribution.version, files)
     return f"{name.replace('_', '-')}=={distribution.version}"
@@ -89,6 +91,12 @@ def wheels(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, tuple[str, .
     return folder, tuple(repack(folder, name) for name in RUNNER)
 
 
+@pytest.fixture
+def make_wheel() -> Callable[..., None]:
+    """`write_wheel`, for a test that needs another library."""
+    return write_wheel
+
+
 @dataclass(frozen=True)
 class Tracker:
     """A tracker on disk."""
@@ -100,14 +108,16 @@ class Tracker:
         return load_config(self.root)
 
     def control(self, benchmarks: Mapping[str, Mapping[str, object]]) -> None:
-        """What sessions do, by benchmark (`spin.bench.Mini`) or benchmark and release (`spin.bench.Mini@2.0`)."""
+        """What sessions do, by benchmark (`spin.bench.Mini`), or on one release (`spin.bench.Mini@2.0`)."""
         (self.root / "mini_suite" / "control.json").write_text(json.dumps(benchmarks))
 
     def store(self) -> EnvironmentStore:
         return open_store(self.config)
 
     def job(self, spec: str | None = "mini/1.0..mini/2.0", **wanted: Any) -> Job:
-        request = Request(spec=spec, machine="m", **{"sessions": 2, "patterns": ("spin",), "seed": 1, **wanted})
+        request = Request(
+            spec=spec, machine="m", **{"sessions": 2, "patterns": ("spin",), "seed": 1, **wanted}
+        )
         return prepare(self.config, request, self.store())
 
     def campaign(self, spec: str | None = "mini/1.0..mini/2.0", **wanted: Any) -> tuple[Summary, list[Event]]:
@@ -120,7 +130,12 @@ class Tracker:
 
     def environ(self) -> dict[str, str]:
         kept = {key: value for key, value in os.environ.items() if not key.startswith(("COV", "STEPWATCH"))}
-        return {**kept, "HOME": str(self.root), "UV_CACHE_DIR": str(self.root.parent / "uv-cache"), "UV_OFFLINE": "1"}
+        return {
+            **kept,
+            "HOME": str(self.root),
+            "UV_CACHE_DIR": str(self.root.parent / "uv-cache"),
+            "UV_OFFLINE": "1",
+        }
 
     def run(self, *arguments: str, code: int = 0) -> subprocess.CompletedProcess[str]:
         """`stepwatch ...` or `asv ...` in the tracker, with the exit code that is expected."""
@@ -128,7 +143,9 @@ class Tracker:
             self.command(*arguments), cwd=self.root, env=self.environ(), capture_output=True, text=True,
             check=False, timeout=300,
         )  # fmt: skip
-        assert done.returncode == code, f"{arguments} ended with {done.returncode}\n{done.stdout}\n{done.stderr}"
+        assert done.returncode == code, (
+            f"{arguments} ended with {done.returncode}\n{done.stdout}\n{done.stderr}"
+        )
         assert "Traceback" not in done.stderr, done.stderr
         return done
 
@@ -148,30 +165,40 @@ def make_tracker(root: Path, wheels: tuple[Path, tuple[str, ...]]) -> Tracker:
     links, pins = wheels
     shutil.copytree(SUITE, root / "mini_suite", ignore=shutil.ignore_patterns("__pycache__", "control.json"))
     settings = {
-        "version": 1, "project": "mini", "repo": ".stepwatch/history.git", "dvcs": "git", "branches": ["mini"],
-        "environment_type": "release", "plugins": [".stepwatch.measure.asv_environment"], "pythons": ["locked"],
+        "version": 1, "project": "mini", "repo": ".stepwatch/history.git", "dvcs": "git",
+        "branches": ["mini"], "environment_type": "release", "pythons": ["locked"],
+        "plugins": [".stepwatch.measure.asv_environment"],
         "benchmark_dir": "mini_suite", "env_dir": "envs", "results_dir": "results", "html_dir": "html",
         "build_command": [], "install_command": [], "uninstall_command": [],
     }  # fmt: skip
     (root / "asv.conf.json").write_text(json.dumps(settings))
-    (root / "stepwatch.toml").write_text(f"[index]\nfind_links = ['{links}']\n[tracks.mini]\npython = ['{PYTHON}']\n")
-    releases = [Release(package="mini", version=v, date=f"2024-0{n}-01") for n, v in enumerate(VERSIONS, start=1)]
+    (root / "stepwatch.toml").write_text(
+        f"[index]\nfind_links = ['{links}']\n[tracks.mini]\npython = ['{PYTHON}']\n"
+    )
+    releases = [
+        Release(package="mini", version=v, date=f"2024-0{n}-01") for n, v in enumerate(VERSIONS, start=1)
+    ]
     config = load_config(root)
     append_releases(config.releases, "mini", releases)
     for release in releases:
         lock = Lock(
-            release=release.name, accelerator="cpu", python=PYTHON, platform="any", resolved_as_of=release.date,
+            release=release.name, accelerator="cpu", python=PYTHON, platform="any",
+            resolved_as_of=release.date,
             requirements=(*pins, f"mini=={release.version}"),
         )  # fmt: skip
         path = config.locks / "cpu" / f"mini-{release.version}.txt"
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(lock.text)
-    ensure_history(config.history_repo, load_tables(config.releases, [track.package for track in config.tracks]))
+    ensure_history(
+        config.history_repo, load_tables(config.releases, [track.package for track in config.tracks])
+    )
     return Tracker(root)
 
 
 @pytest.fixture(scope="session")
-def built_environments(tmp_path_factory: pytest.TempPathFactory, wheels: tuple[Path, tuple[str, ...]]) -> Path:
+def built_environments(
+    tmp_path_factory: pytest.TempPathFactory, wheels: tuple[Path, tuple[str, ...]]
+) -> Path:
     """Environments of both releases, built once; a tracker uses them through a symbolic link."""
     tracker = make_tracker(tmp_path_factory.mktemp("built") / "tracker", wheels)
     tracker.measure("mini/1.0..mini/2.0", "--sessions", "1", "--bench", "spin")

@@ -9,6 +9,7 @@ import asv.results
 import pytest
 
 from stepwatch.errors import Busy, MalformedFile, UsageError
+from stepwatch.measure.asv_results import read_revisions
 from stepwatch.measure.driver import machine_lock
 from stepwatch.measure.events import EnvironmentBroken, GroupClosed, SessionFailed, SessionStarted
 from stepwatch.model import Side
@@ -34,24 +35,19 @@ def test_every_finished_session_is_in_the_sidecar_and_in_asvs_rows(ready_tracker
     sessions = ready_tracker.sidecar().sessions
     for path in ready_tracker.results():
         rows = load(path)
-        release = {"1.0": "mini/1.0", "2.0": "mini/2.0"}
         mine = [s for s in sessions if s.place.release == _release_of(ready_tracker, rows.commit_hash)]
-        assert len(mine) == 3, release
-        assert rows.get_result_samples(STEP, []) == [[x for s in mine for x in s.record.metrics["step_cpu"].samples]]
+        assert len(mine) == 3
+        assert rows.get_result_samples(STEP, []) == [
+            [x for s in mine for x in s.record.metrics["step_cpu"].samples]
+        ]
     left = [event.seconds_left for event in events if isinstance(event, SessionStarted)]
     assert left == sorted(left, reverse=True)
     assert left[-1] > 0
 
 
 def _release_of(tracker: Tracker, commit: str) -> str:
-    revisions = {r.commit: r.release for r in _revisions(tracker)}
-    return revisions[commit]
-
-
-def _revisions(tracker: Tracker) -> list[object]:
-    from stepwatch.measure.asv_results import read_revisions
-
-    return list(read_revisions(tracker.config.history_repo, ["mini/1.0", "mini/2.0"]).values())
+    revisions = read_revisions(tracker.config.history_repo, ["mini/1.0", "mini/2.0"])
+    return next(release for release, revision in revisions.items() if revision.commit == commit)
 
 
 def test_a_second_run_adds_nothing_and_more_sessions_add_only_what_is_new(ready_tracker: Tracker) -> None:
@@ -144,7 +140,9 @@ def test_asv_rows_are_healed_from_the_sidecar_after_a_kill_between_the_two(ready
     assert healed == {name: json.loads(data)["results"] for name, data in expected.items()}
 
 
-def test_a_truncated_result_file_stops_the_run_before_it_starts_and_is_left_alone(ready_tracker: Tracker) -> None:
+def test_a_truncated_result_file_stops_the_run_before_it_starts_and_is_left_alone(
+    ready_tracker: Tracker,
+) -> None:
     ready_tracker.campaign(sessions=1)
     path = ready_tracker.results()[0]
     path.write_bytes(path.read_bytes()[:100])

@@ -37,6 +37,7 @@ class Request:
     spec: str | None = None
     a_a: str | None = None
     beside: tuple[str, ...] = ()
+    beside_sessions: int | None = None
     sessions: int = 8
     patterns: tuple[str, ...] = ()
     accelerator: str | None = None
@@ -100,17 +101,18 @@ def resolve_comparison(request: Request, tables: Mapping[str, Sequence[Release]]
     beside = tuple(resolve_release(name, tables).name for name in request.beside)
     if request.a_a is not None:
         name = resolve_release(request.a_a, tables).name
-        comparison = Comparison(baseline=name, contender=name, beside=beside)
+        sides: tuple[str | None, str] = (name, name)
     elif request.spec is not None and ".." in request.spec:
         ends = resolve_range(request.spec, tables)
-        comparison = Comparison(baseline=ends.after.name, contender=ends.through.name, beside=beside)
+        sides = (ends.after.name, ends.through.name)
     else:
-        name = resolve_release(request.spec or "", tables).name
-        comparison = Comparison(baseline=None, contender=name, beside=beside)
-    twice = {comparison.baseline, comparison.contender} & set(beside)
+        sides = (None, resolve_release(request.spec or "", tables).name)
+    twice = set(sides) & set(beside)
     if twice:
         raise UsageError(f"{twice.pop()} is measured already: --beside is for another library")
-    return comparison
+    return Comparison(
+        baseline=sides[0], contender=sides[1], beside=beside, beside_rounds=request.beside_sessions
+    )
 
 
 def default_machine(accelerator: str, size: str) -> str:

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
               help="Only benchmarks that match; may be repeated.")  # fmt: skip
 @click.option("--beside", multiple=True, metavar="RELEASE",
               help="Measure this release of another library too; may be repeated.")  # fmt: skip
+@click.option("--beside-sessions", type=click.IntRange(min=1), metavar="N",
+              help="How many sessions the releases beside get; default: as many.")  # fmt: skip
 @click.option("--a-a", metavar="RELEASE", help="Measure a release against itself, as two sides.")
 @click.option("--accelerator", type=click.Choice(ACCELERATORS), help="Default: the configured one.")
 @click.option("--size", metavar="S", help="Default: cpu-smoke on a CPU, else gpu.")
@@ -41,6 +43,7 @@ def command(  # noqa: PLR0913  one parameter per option
     sessions: int,
     patterns: tuple[str, ...],
     beside: tuple[str, ...],
+    beside_sessions: int | None,
     a_a: str | None,
     accelerator: str | None,
     size: str | None,
@@ -73,7 +76,8 @@ def command(  # noqa: PLR0913  one parameter per option
     config = load_config(Path.cwd())
     store = open_store(config, allow_large=allow_large)
     request = Request(
-        spec=spec, a_a=a_a, beside=beside, sessions=sessions, patterns=patterns, accelerator=accelerator,
+        spec=spec, a_a=a_a, beside=beside, beside_sessions=beside_sessions, sessions=sessions,
+        patterns=patterns, accelerator=accelerator,
         size=size, machine=machine, seed=seed, plant=plant, results=results and results.resolve(),
     )  # fmt: skip
     job = prepare(config, request, store, build=not only_plan)

@@ -32,6 +32,8 @@ class Comparison:
     contender: str
     beside: tuple[str, ...] = ()
     """Measured once per round in the same shuffled order, judged against nobody."""
+    beside_rounds: int | None = None
+    """In how many rounds, from the first on; None: in all."""
 
     @property
     def releases(self) -> tuple[str, ...]:
@@ -83,7 +85,8 @@ def _round(
             units.append((group, ((Side.SINGLE, main),)))
         elif group in groups.get(comparison.baseline, ()):
             units.append((group, ((Side.BASELINE, comparison.baseline), (Side.CONTENDER, main))))
-    for release in comparison.beside:
+    accompanied = comparison.beside_rounds is None or number < comparison.beside_rounds
+    for release in comparison.beside if accompanied else ():
         units += [(group, ((Side.BESIDE, release),)) for group in groups.get(release, ())]
     units.sort(key=lambda unit: _draw(seed, number, unit[0], *(release for _, release in unit[1])))
     for group, sides in units:

@@ -15,6 +15,7 @@ from collections import Counter
 from typing import TYPE_CHECKING, Literal
 
 from stepwatch.errors import Busy, EnvironmentFailed, UsageError
+from stepwatch.history.sidecar import read_sidecar
 from stepwatch.measure.asv_results import ENVIRONMENT_TYPE, freeze_machine, read_revisions
 from stepwatch.measure.campaign import PlannedSession, SessionKey, plan, remaining
 from stepwatch.measure.events import (
@@ -130,11 +131,17 @@ class _Run:
             self._build_environments()
             self._run_sessions()
         except KeyboardInterrupt:
+            # It may have come right behind the write of a session: what is on disk is what counts.
             self.summary.interrupted = True
+            self.summary.finished = len(self._finished_now()) - self.summary.finished_before
         finally:
             for environment in self.environments.values():
                 environment.close()
         return self.summary
+
+    def _finished_now(self) -> set[SessionKey]:
+        on_disk = {session_key(session) for session in read_sidecar(self.writer.path).sessions}
+        return on_disk & {session.key for session in self.planned}
 
     def _build_environments(self) -> None:
         for name in dict.fromkeys(session.key.release for session in self.todo):

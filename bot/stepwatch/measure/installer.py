@@ -76,7 +76,9 @@ def install(  # noqa: PLR0913  each is one fact of a build, named at the call
     if made.returncode:
         raise EnvironmentFailed(release.name, "venv", failure_reason(made.stderr))
     common = ["pip", "install", "--quiet", "--python", str(venv / "bin" / "python"), "-r", str(lock)]
-    common += [part for link in sources.find_links for part in ("--find-links", link)]
+    # pip only warns of a find-links folder that is not there; uv would fail.
+    links = [link for link in sources.find_links if "://" in link or Path(link).exists()]
+    common += [part for link in links for part in ("--find-links", link)]
     common += ["--index-url", sources.index_url] if sources.index_url else []
     if release.package == "torch" and accelerator == "cpu":
         source = _install_torch_cpu(release, common, interpreter, sources)
@@ -153,7 +155,7 @@ def failure_reason(stderr: str) -> str:
     causes: list[str] = []
     for line in lines:
         text = line.strip()
-        mark = re.match(r"(error:|×|├─▶|╰─▶|Caused by:)\s*", text)
+        mark = re.match(r"(error:|cause:|Caused by:|×|├─▶|╰─▶)\s*", text)
         if mark:
             causes.append(text[mark.end() :])
         elif causes and text and not text.startswith(("hint:", "warning:", "help:")):

@@ -24,13 +24,7 @@ def storage_errors(path: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        raise StorageFailed(path, _reason(error)) from error
-
-
-def _reason(error: OSError) -> str:
-    if error.errno in (errno.ENOSPC, errno.EDQUOT):
-        return "no space left"
-    return (error.strerror or str(error)).lower()
+        raise StorageFailed(path, error.strerror or str(error)) from error
 
 
 def create_atomically(path: Path, data: bytes) -> bool:

@@ -36,7 +36,9 @@ def _record(benchmark: str, version: str, wanted: dict) -> dict:
     base = wanted.get("base", 0.002) * (1.2 if version == "2.0" else 1.0)
     factor = float(os.environ.get("STEPWATCH_PLANT", "x=1").partition("=")[2])
     samples = [base * factor * random.uniform(0.99, 1.01) for _ in range(30)]
-    accelerator = "cpu" if wanted.get("mode") == "fallback" else os.environ.get("STEPWATCH_ACCELERATOR", "cpu")
+    accelerator = (
+        "cpu" if wanted.get("mode") == "fallback" else os.environ.get("STEPWATCH_ACCELERATOR", "cpu")
+    )
     return {
         "schema": 1,
         "benchmark": benchmark,
@@ -45,7 +47,10 @@ def _record(benchmark: str, version: str, wanted: dict) -> dict:
         "size": os.environ.get("STEPWATCH_SIZE", "cpu-smoke"),
         "accelerator": accelerator,
         "metrics": {
-            "step_cpu": {"samples": [math.nan] if wanted.get("mode") == "nan" else samples, "unit": "seconds"},
+            "step_cpu": {
+                "samples": [math.nan] if wanted.get("mode") == "nan" else samples,
+                "unit": "seconds",
+            },
             "loss": {"samples": [1.5], "unit": "1"},
         },
         "started_at": time.time(),

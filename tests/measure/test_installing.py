@@ -1,0 +1,297 @@
+"""Installing from a lock: sources, reasons, and the cache of environments."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from packaging.tags import Tag
+
+from stepwatch.errors import EnvironmentFailed, MalformedFile
+from stepwatch.measure import installer
+from stepwatch.measure.environments import EnvironmentStore
+from stepwatch.measure.installer import Installed, Sources, failure_reason, has_wheel, install
+from stepwatch.measure.store import open_store
+from stepwatch.model import Release
+from stepwatch.releases.locks import Lock, lock_path
+from stepwatch.releases.tried import read_trials
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from conftest import Tracker
+
+MINI = Release(package="mini", version="1.0", date="2024-01-01")
+TORCH = Release(package="torch", version="2.13.0", date="2026-07-08")
+TREE = """  \x1b[31m×\x1b[0m No solution found when resolving dependencies:
+  ╰─▶ Because there is no version of mini==9 and you require
+      mini==9, we can conclude that your requirements are unsatisfiable.
+
+      hint: packages were unavailable because the network was disabled
+"""
+UNSATISFIABLE = (
+    "Because there is no version of mini==9 and you require mini==9, "
+    "we can conclude that your requirements are unsatisfiable."
+)
+CHAIN = """error: Failed to fetch: `the-index/simple/mini/`
+  Caused by: error sending request
+  Caused by: client error (Connect)
+  Caused by: dns error
+"""
+
+
+@pytest.mark.parametrize(
+    ("stderr", "reason"),
+    [
+        (TREE, UNSATISFIABLE),
+        (CHAIN, "dns error"),
+        ("error: No space left on device (os error 28)\n", "No space left on device (os error 28)"),
+        ("warning: x\nsomething odd\n", "something odd"),
+        ("", "no reason given"),
+    ],
+)  # fmt: skip
+def test_the_reason_of_a_failure_is_one_useful_line(stderr: str, reason: str) -> None:
+    assert failure_reason(stderr) == reason
+
+
+def test_a_long_reason_is_cut() -> None:
+    assert len(failure_reason("error: " + "x" * 1000)) == 300
+
+
+def test_wheels_in_find_links_are_judged_by_version_and_tag(tmp_path: Path) -> None:
+    tags = frozenset({Tag("cp311", "cp311", "manylinux_2_28_x86_64")})
+    (tmp_path / "torch-2.13.0+cpu-cp311-cp311-manylinux_2_28_x86_64.whl").touch()
+    (tmp_path / "torch-not-a-wheel.whl").touch()
+    links = (str(tmp_path / "missing"), str(tmp_path))
+    assert has_wheel("torch", "2.13.0", links, tags)
+    assert not has_wheel("torch", "2.12.0", links, tags)
+    assert not has_wheel(
+        "torch", "2.13.0", links, frozenset({Tag("cp312", "cp312", "manylinux_2_28_x86_64")})
+    )
+
+
+class FakeUv:
+    """Records what uv is asked for; fails where told to."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, failing: set[str]) -> None:
+        self.calls: list[list[str]] = []
+        self.failing = failing
+        monkeypatch.setattr(installer, "_run_uv", self)
+        monkeypatch.setattr(installer, "_tags", lambda *_: frozenset({Tag("cp311", "cp311", "linux_x86_64")}))
+        monkeypatch.setattr(
+            installer, "_probe", lambda *_: Installed(python="3.11.7", packages={}, source=_[-1])
+        )
+
+    def __call__(self, arguments: list[str]) -> Any:
+        self.calls.append(list(arguments))
+        kind = "backend" if "--torch-backend" in arguments else "venv" if arguments[0] == "venv" else "plain"
+        failed = kind in self.failing
+        return type(
+            "Done", (), {"returncode": int(failed), "stderr": "error: unreachable\n" if failed else ""}
+        )()
+
+
+def install_torch(tmp_path: Path, **sources: Any) -> Installed:
+    return install(
+        TORCH, venv=tmp_path / "venv", interpreter=Path(sys.executable), lock=tmp_path / "lock.txt",
+        accelerator="cpu", sources=Sources(**sources),
+    )  # fmt: skip
+
+
+def test_torch_on_a_cpu_comes_from_find_links_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "torch-2.13.0+cpu-cp311-cp311-linux_x86_64.whl").touch()
+    fake = FakeUv(monkeypatch, set())
+    assert install_torch(tmp_path, find_links=(str(tmp_path),)).source == "find-links"
+    assert not any("--torch-backend" in call for call in fake.calls)
+    fake.failing = {"plain"}
+    with pytest.raises(EnvironmentFailed, match=r"torch/2\.13\.0: install failed: unreachable"):
+        install_torch(tmp_path, find_links=(str(tmp_path),))
+
+
+def test_torch_on_a_cpu_comes_from_uvs_backend_next(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    fake = FakeUv(monkeypatch, set())
+    assert install_torch(tmp_path, index_url="http://localhost:1/simple").source == "CPU backend"
+    assert fake.calls[1][-3:] == ["--torch-backend", "cpu", "--offline"]
+    assert "--index-url" in fake.calls[1]
+
+
+def test_the_cuda_build_on_a_cpu_is_taken_only_when_allowed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fake = FakeUv(monkeypatch, {"backend"})
+    with pytest.raises(EnvironmentFailed, match=r"no CPU build in find-links.*unreachable.*--allow-large"):
+        install_torch(tmp_path)
+    assert install_torch(tmp_path, allow_large=True).source == "CUDA build"
+    fake.failing = {"backend", "plain"}
+    with pytest.raises(EnvironmentFailed, match="unreachable"):
+        install_torch(tmp_path, allow_large=True)
+    fake.failing = {"venv"}
+    with pytest.raises(EnvironmentFailed, match="venv failed: unreachable"):
+        install_torch(tmp_path)
+
+
+def lock_of(tracker: Tracker, release: Release = MINI) -> Path:
+    return lock_path(tracker.config.locks, "cpu", release)
+
+
+def test_a_real_environment_is_built_from_find_links_without_a_network(
+    tracker: Tracker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PIP_FIND_LINKS", "/nonexistent")
+    store = open_store(tracker.config)
+    assert store.sources.find_links[-1] == "/nonexistent"
+    built = store.ensure(MINI, "cpu", lock_of(tracker))
+    assert built.built_seconds is not None
+    assert built.stamp.packages["mini"] == "1.0"
+    assert built.stamp.source == "index"
+    trial = read_trials([tracker.config.environments / "tried.jsonl"])["mini/1.0", "cpu"]
+    assert (trial.ok, trial.reason) == (True, "imported mini 1.0 (index)")
+    assert store.is_built(MINI, "cpu", lock_of(tracker))
+    built.close()
+
+
+@pytest.mark.parametrize(
+    ("body", "reason"),
+    [("import nothing_here\n", "No module named 'nothing_here'"), ("raise SystemExit(3)\n", "no output")],
+)
+def test_a_package_that_does_not_import_is_no_environment(
+    make_wheel: Callable[..., None], tmp_path: Path, body: str, reason: str
+) -> None:
+    make_wheel(tmp_path, "mini", "1.0", {"mini.py": body.encode()})
+    store = EnvironmentStore(
+        root=tmp_path / "envs", keep=2, max_bytes=10**9, sources=Sources(find_links=(str(tmp_path),))
+    )
+    lock = tmp_path / "lock.txt"
+    lock.write_text(_lock("mini==1.0"))
+    with pytest.raises(EnvironmentFailed, match=f"import failed: .*{reason}"):
+        store.ensure(MINI, "cpu", lock)
+    assert not store.path_of(MINI, "cpu").exists()
+
+
+def _lock(*requirements: str, python: str = f"3.{sys.version_info[1]}") -> str:
+    return Lock(
+        release="mini/1.0", accelerator="cpu", python=python, platform="any", resolved_as_of="2024-01-01",
+        requirements=requirements,
+    ).text  # fmt: skip
+
+
+class Builder:
+    """An installer that only makes a file, and counts."""
+
+    def __init__(self, size: int = 1000) -> None:
+        self.built: list[str] = []
+        self.size = size
+
+    def __call__(self, release: Release, *, venv: Path, **_: object) -> Installed:
+        (venv / "bin").mkdir(parents=True)
+        (venv / "bin" / "python").write_bytes(b"x" * self.size)
+        self.built.append(release.name)
+        return Installed(python="3.11.7", packages={release.package: release.version}, source="index")
+
+
+def make_store(
+    tmp_path: Path, builder: Builder, *, keep: int = 2, max_bytes: int = 10**9
+) -> EnvironmentStore:
+    return EnvironmentStore(
+        root=tmp_path / "envs", keep=keep, max_bytes=max_bytes, sources=Sources(), installer=builder
+    )
+
+
+def releases(tmp_path: Path, count: int) -> list[tuple[Release, Path]]:
+    found = []
+    for number in range(count):
+        release = Release(package="mini", version=f"1.{number}", date="2024-01-01")
+        path = tmp_path / f"{number}.txt"
+        path.write_text(_lock(f"mini==1.{number}"))
+        found.append((release, path))
+    return found
+
+
+def test_an_environment_is_built_once_and_again_when_its_lock_changes(tmp_path: Path) -> None:
+    builder = Builder()
+    store = make_store(tmp_path, builder)
+    ((release, lock),) = releases(tmp_path, 1)
+    store.ensure(release, "cpu", lock).close()
+    again = store.ensure(release, "cpu", lock)
+    assert again.built_seconds is None
+    again.close()
+    lock.write_text(_lock("mini==1.0", "zipp==1.0"))
+    assert not store.is_built(release, "cpu", lock)
+    store.ensure(release, "cpu", lock).close()
+    assert len(builder.built) == 2
+
+
+def test_an_interrupted_build_is_built_anew(tmp_path: Path) -> None:
+    builder = Builder()
+    store = make_store(tmp_path, builder)
+    ((release, lock),) = releases(tmp_path, 1)
+    path = store.path_of(release, "cpu")
+    path.mkdir(parents=True)
+    (path / "half").touch()
+    store.ensure(release, "cpu", lock).close()
+    assert not (path / "half").exists()
+
+
+def test_what_was_used_longest_ago_goes_first_and_never_what_is_in_use(tmp_path: Path) -> None:
+    store = make_store(tmp_path, Builder(), keep=2)
+    (a, lock_a), (b, lock_b), (c, lock_c), (d, lock_d) = releases(tmp_path, 4)
+    in_use = store.ensure(a, "cpu", lock_a)
+    in_use.cache_folder("mlp.bench.JaxJit")
+    store.ensure(b, "cpu", lock_b).close()
+    for age, release in ((300, a), (200, b)):
+        stamp = store.path_of(release, "cpu") / "stepwatch-stamp.json"
+        os.utime(stamp, (time.time() - age,) * 2)
+    store.ensure(c, "cpu", lock_c).close()
+    built = [store.is_built(r, "cpu", lock) for r, lock in ((a, lock_a), (b, lock_b), (c, lock_c))]
+    assert built == [True, False, True]
+    in_use.close()
+    store.ensure(d, "cpu", lock_d).close()
+    assert not store.path_of(a, "cpu").exists()
+
+
+def test_disk_is_bounded_too(tmp_path: Path) -> None:
+    store = make_store(tmp_path, Builder(size=100_000), keep=10, max_bytes=250_000)
+    for release, lock in releases(tmp_path, 4):
+        store.ensure(release, "cpu", lock).close()
+    assert len(list((tmp_path / "envs" / "cpu").glob("mini-*"))) == 2
+    assert not list((tmp_path / "envs" / "cpu").glob(".trash-*"))
+
+
+def test_two_builders_at_once_build_once(tmp_path: Path) -> None:
+    ((_, lock),) = releases(tmp_path, 1)
+    script = (
+        "import sys, time\nfrom pathlib import Path\nsys.path.insert(0, sys.argv[3])\n"
+        "import test_installing as t\n"
+        "class Slow(t.Builder):\n"
+        "    def __call__(self, release, **k):\n"
+        "        time.sleep(0.5); Path(sys.argv[1], f'built-{time.monotonic_ns()}').touch()\n"
+        "        return super().__call__(release, **k)\n"
+        "store = t.make_store(Path(sys.argv[1]), Slow())\n"
+        "store.ensure(t.MINI, 'cpu', Path(sys.argv[2])).close()\n"
+    )
+    command = [sys.executable, "-c", script, str(tmp_path), str(lock), str(Path(__file__).parent)]
+    children = [subprocess.Popen(command) for _ in range(2)]
+    assert [child.wait(60) for child in children] == [0, 0]
+    assert len(list(tmp_path.glob("built-*"))) == 1
+
+
+def test_no_lock_and_no_python_are_said_and_noted(tmp_path: Path) -> None:
+    store = make_store(tmp_path, Builder())
+    with pytest.raises(EnvironmentFailed, match=r"lock failed: no lock for cpu \(.*releases sync"):
+        store.ensure(MINI, "cpu", tmp_path / "none.txt")
+    assert not store.is_built(MINI, "cpu", tmp_path / "none.txt")
+    lock = tmp_path / "lock.txt"
+    lock.write_text(_lock("mini==1.0", python="3.99"))
+    with pytest.raises(EnvironmentFailed, match=r"venv failed: no Python 3\.99"):
+        store.ensure(MINI, "cpu", lock)
+    (line,) = (tmp_path / "envs" / "tried.jsonl").read_text().splitlines()
+    assert json.loads(line)["ok"] is False
+    lock.write_text("nonsense")
+    with pytest.raises(MalformedFile, match=r"lock\.txt"):
+        store.ensure(MINI, "cpu", lock)

@@ -1,0 +1,79 @@
+"""Appending and locking survive torn lines, full disks and other processes."""
+
+from __future__ import annotations
+
+import errno
+import os
+from typing import TYPE_CHECKING
+
+import pytest
+
+from stepwatch.errors import StorageFailed
+from stepwatch.measure.storage import FileLock, append_line, create_atomically
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+@pytest.mark.parametrize("torn", [b"", b'{"half', b"x" * 200_000])
+def test_a_line_is_appended_behind_the_last_whole_line(tmp_path: Path, torn: bytes) -> None:
+    path = tmp_path / "deep" / "file.jsonl"
+    append_line(path, b"one")
+    path.write_bytes(path.read_bytes() + torn)
+    append_line(path, b"two")
+    assert path.read_bytes() == b"one\ntwo\n"
+
+
+def test_a_file_with_only_a_torn_line_starts_over(tmp_path: Path) -> None:
+    path = tmp_path / "file.jsonl"
+    path.write_bytes(b"torn" * 50_000)
+    append_line(path, b"one")
+    assert path.read_bytes() == b"one\n"
+
+
+@pytest.mark.parametrize("kept", [0, 3])
+def test_a_write_that_fails_half_way_is_taken_back(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kept: int
+) -> None:
+    path = tmp_path / "file.jsonl"
+    append_line(path, b"one")
+    real_write = os.write
+
+    def full_disk(handle: int, data: bytes) -> int:
+        if kept == 0:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        return real_write(handle, data[:kept])
+
+    monkeypatch.setattr("stepwatch.measure.storage.os.write", full_disk)
+    with pytest.raises(StorageFailed, match=r"file\.jsonl: No space left on device"):
+        append_line(path, b"two")
+    assert path.read_bytes() == b"one\n"
+
+
+def test_a_file_is_created_once(tmp_path: Path) -> None:
+    path = tmp_path / "file"
+    assert create_atomically(path, b"first")
+    assert not create_atomically(path, b"second")
+    assert path.read_bytes() == b"first"
+    assert [entry.name for entry in tmp_path.iterdir()] == ["file"]
+
+
+def test_locks_exclude_each_other_and_name_the_holder(tmp_path: Path) -> None:
+    one, two = FileLock(tmp_path / "lock"), FileLock(tmp_path / "lock")
+    assert two.holder == "another process"
+    assert one.acquire(wait=False)
+    assert not two.acquire(wait=False)
+    assert two.holder == f"process {os.getpid()}"
+    assert one.acquire(shared=True)
+    assert two.acquire(shared=True, wait=False)
+    two.release()
+    two.release()
+    with one:
+        pass
+    assert two.acquire(wait=False)
+
+
+def test_a_lock_that_cannot_be_made_is_one_error(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(StorageFailed, match=r"file/lock: "):
+        FileLock(tmp_path / "file" / "lock").acquire()
