@@ -18,19 +18,15 @@ if TYPE_CHECKING:
 MAX_BYTES = 60_000
 """GitHub refuses comments above 65,536 characters."""
 _ROW_LIMITS = (200, 50, 20, 5, 1)
+_NOTES_LIMIT = 5
+"""Notes shown of one row."""
 
 
 def render_markdown(report: Report) -> str:
-    """The report in GitHub Markdown, under 60,000 bytes: the more rows, the fewer of each kind are shown.
-
-    The last limit always fits, since every string is cut to 200 characters.
-    """
-    text = ""
-    for rows in _ROW_LIMITS:
-        text = _render(report, rows)
-        if len(text.encode()) < MAX_BYTES:
-            break
-    return text
+    """The report in GitHub Markdown, under 60,000 bytes: the more rows, the fewer of each kind are shown."""
+    attempts = (_render(report, rows) for rows in _ROW_LIMITS)
+    fitting = (text for text in attempts if len(text.encode()) < MAX_BYTES)
+    return next(fitting, _first_line(report) + "\n")
 
 
 def _render(report: Report, rows: int) -> str:
@@ -83,7 +79,7 @@ def _verdicts(title: str, verdicts: Sequence[Verdict], rows: int) -> str:
             words.values(verdict),
             words.ratio_interval(verdict),
             str(verdict.sessions),
-            _remarks(verdict, rows),
+            _remarks(verdict),
         ]
         for verdict in verdicts[:rows]
     ]
@@ -91,8 +87,8 @@ def _verdicts(title: str, verdicts: Sequence[Verdict], rows: int) -> str:
     return _joined(title, table, len(verdicts) - len(cells))
 
 
-def _remarks(verdict: Verdict, rows: int) -> str:
-    remarks = list(verdict.notes[:rows])
+def _remarks(verdict: Verdict) -> str:
+    remarks = list(verdict.notes[:_NOTES_LIMIT])
     if verdict.outcome in (Outcome.BROKEN, Outcome.INCONCLUSIVE):
         remarks.insert(0, verdict.reason)
     changed = verdict.outcome in (Outcome.REGRESSED, Outcome.IMPROVED)
@@ -116,31 +112,33 @@ def _cause(report: Report, rows: int) -> str:
 
 
 def _twins(report: Report, rows: int) -> str:
+    accelerator = report.machine.accelerator
+    ratio = "CPU ratio" if words.counts_cpu_time(accelerator) else "wall ratio"
+    rowed = [(twin, variant) for twin in report.twins for variant in twin.variants]
     cells = [
         [
             markdown_text(twin.workload),
             f"{markdown_text(variant.variant)} ({markdown_code(variant.release)})",
-            words.interval(variant.step_cpu, "seconds"),
-            words.interval(variant.step_wall, "seconds"),
-            words.interval(variant.ratio_cpu, None),
+            words.step_interval(variant.step_cpu),
+            words.step_interval(variant.step_wall),
+            words.twin_ratio(variant, accelerator),
             _compile(variant),
             str(variant.sessions),
-            "; ".join(map(markdown_text, [*variant.notes[:rows], *twin.notes[:rows]])),
+            "; ".join(map(markdown_text, [*variant.notes, *twin.notes][:_NOTES_LIMIT])),
         ]
-        for twin in report.twins
-        for variant in twin.variants
+        for twin, variant in rowed[:rows]
     ]
     header = [
         "workload",
         "variant",
         "step, CPU",
         "step, wall",
-        "CPU ratio to jax-jit",
+        f"{ratio} to jax-jit",
         "compile, CPU (cold / warm)",
         "sessions",
         "remarks",
     ]
-    return _joined("**Twins**: the same training step", _table(header, cells[:rows]), len(cells) - rows)
+    return _joined("**Twins**: the same training step", _table(header, cells), len(rowed) - rows)
 
 
 def _compile(variant: TwinVariant) -> str:
@@ -150,7 +148,8 @@ def _compile(variant: TwinVariant) -> str:
 
 def _next(report: Report) -> str:
     commands = words.next_commands(report)
-    return "\n".join(["**Next**", "```sh", *commands, "```"]) if commands else ""
+    lines = [line for why, command in commands for line in (f"# {why}", command)]
+    return "\n".join(["**Next**", "", "```sh", *lines, "```"]) if commands else ""
 
 
 def _failures(report: Report, rows: int) -> str:

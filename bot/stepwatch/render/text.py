@@ -33,11 +33,11 @@ def render_text(report: Report, *, width: int = 80) -> str:
     blocks = [
         _head(report, width),
         *(_section(report, outcome, width) for outcome in _ORDER),
-        _twins(report.twins, width),
+        _twins(report, width),
         _causes(report, width),
         _failures(report, width),
         _bullets("Notes", report.notes, width),
-        _bullets("Next", words.next_commands(report), width),
+        _next(report),
     ]
     return "\n\n".join(block for block in blocks if block) + "\n"
 
@@ -72,14 +72,13 @@ def _section(report: Report, outcome: Outcome, width: int) -> str:
     blame = words.blame(report)
     if blame and outcome in (Outcome.REGRESSED, Outcome.IMPROVED):
         title += f"  change in {plain(blame)}"
-    cells = [[f"  {_label(row.benchmark)}", words.values(row), *_evidence(row)] for row in rows]
+    cells = [
+        [f"  {_label(row.benchmark)}", words.values(row), words.ratio_interval(row), str(row.sessions)]
+        for row in rows
+    ]
     asides = [_asides(row, width) for row in rows]
     header = ["  benchmark", "values", "ratio (interval)", "n"]
-    return "\n".join([title, *_table(header, cells, asides, width)])
-
-
-def _evidence(verdict: Verdict) -> tuple[str, str]:
-    return words.ratio_interval(verdict), str(verdict.sessions)
+    return "\n".join([*textwrap.wrap(title, width), *_table(header, cells, asides, width)])
 
 
 def _asides(verdict: Verdict, width: int) -> list[str]:
@@ -115,28 +114,30 @@ def _table(
     return lines
 
 
-def _twins(twins: Sequence[Twin], width: int) -> str:
+def _twins(report: Report, width: int) -> str:
     """The same workload in each framework, wall and CPU time of a step, and the ratio to the reference."""
-    if not twins:
+    if not report.twins:
         return ""
-    header = ["  workload, variant", "step, CPU", "step, wall", "CPU ratio (interval)", "n"]
+    accelerator = report.machine.accelerator
+    ratio = "CPU ratio" if words.counts_cpu_time(accelerator) else "wall ratio"
+    header = ["  workload, variant", "step, CPU", "step, wall", f"{ratio} (interval)", "n"]
     rows, asides = [], []
-    for twin in twins:
+    for twin in report.twins:
         for place, variant in enumerate(twin.variants):
-            rows.append(_twin_row(twin, variant))
+            rows.append(_twin_row(twin, variant, accelerator))
             remarks = [*_compile_remark(variant), *variant.notes, *(twin.notes if place == 0 else [])]
             asides.append([line for remark in remarks for line in _wrapped(remark, width, "      ")])
     title = "TWINS: the same training step, ratio to jax-jit (above 1: slower than JAX)"
     return "\n".join([*textwrap.wrap(title, width), *_table(header, rows, asides, width)])
 
 
-def _twin_row(twin: Twin, variant: TwinVariant) -> list[str]:
+def _twin_row(twin: Twin, variant: TwinVariant, accelerator: str) -> list[str]:
     cpu, wall = (step.value if step else None for step in (variant.step_cpu, variant.step_wall))
     return [
-        f"  {plain(twin.workload)}, {plain(variant.variant)}, {plain(variant.release)}",
+        f"  {plain(twin.workload)} {plain(variant.variant)} {plain(variant.release).rpartition('/')[2]}",
         format_value(cpu, "seconds"),
         format_value(wall, "seconds"),
-        words.interval(variant.ratio_cpu, None) if variant.ratio_cpu else "",
+        words.twin_ratio(variant, accelerator),
         str(variant.sessions),
     ]
 
@@ -168,11 +169,17 @@ def _causes(report: Report, width: int) -> str:
 
 def _failures(report: Report, width: int) -> str:
     texts = [
-        f"{failure.release} {failure.benchmark or 'environment'}: {failure.stage}: {failure.reason}"
+        f"{failure.release} {failure.benchmark or ''} {failure.stage}: {failure.reason}"
         + (f" ({failure.count} times)" if failure.count > 1 else "")
         for failure in report.failures
     ]
     return _bullets("Failed", texts, width)
+
+
+def _next(report: Report) -> str:
+    """Commands to copy: never wrapped."""
+    commands = words.next_commands(report)
+    return "\n".join(["Next", *(f"  # {why}\n  {command}" for why, command in commands)]) if commands else ""
 
 
 def _bullets(title: str, texts: Sequence[str], width: int) -> str:

@@ -11,7 +11,7 @@ from stepwatch.units import format_ratio, format_value
 
 if TYPE_CHECKING:
     from stepwatch.report import Report
-    from stepwatch.verdict import Differences, Interval, Verdict
+    from stepwatch.verdict import Differences, Interval, TwinVariant, Verdict
 
 
 def outcome_counts(report: Report) -> dict[Outcome, int]:
@@ -31,6 +31,10 @@ def headline(report: Report) -> tuple[str, str]:
     total = len(report.verdicts)
     if not total:
         return "nothing compared", "measure a range A..B to get verdicts"
+    if report.baseline == report.contender and (counts[Outcome.REGRESSED] or counts[Outcome.IMPROVED]):
+        called = counts[Outcome.REGRESSED] + counts[Outcome.IMPROVED]
+        clause = f"{called} of {total} called different in a release measured against itself"
+        return clause, "a false alarm, or a planted slowdown found; see the notes"
     if counts[Outcome.REGRESSED]:
         regressed = f"{counts[Outcome.REGRESSED]} of {total} regressed"
         return regressed, "hold the update, or accept the cost knowingly; the likely cause is below"
@@ -58,23 +62,37 @@ def values(verdict: Verdict) -> str:
 
 def ratio_interval(verdict: Verdict) -> str:
     """`1.39x (1.33x to 1.46x)`; an exact comparison has no interval."""
-    ratio = format_ratio(verdict.ratio)
-    if verdict.method == "exact" or verdict.ratio_low is None or verdict.ratio_high is None:
-        return ratio
-    return f"{ratio} ({format_ratio(verdict.ratio_low)} to {format_ratio(verdict.ratio_high)})"
+    if verdict.ratio is None or verdict.method == "exact":
+        return format_ratio(verdict.ratio)
+    return _ratios(verdict.ratio, verdict.ratio_low, verdict.ratio_high)
 
 
-def interval(found: Interval | None, unit: str | None) -> str:
-    """A value with its interval, in `unit`; without one it is a ratio."""
+def step_interval(found: Interval | None) -> str:
+    """A step's time with its interval."""
     if found is None:
         return "-"
+    value, low, high = (format_value(number, "seconds") for number in (found.value, found.low, found.high))
+    return value if found.low is None or found.high is None else f"{value} ({low} to {high})"
 
-    def shown(value: float) -> str:
-        return format_ratio(value) if unit is None else format_value(value, unit)
 
-    if found.low is None or found.high is None:
-        return shown(found.value)
-    return f"{shown(found.value)} ({shown(found.low)} to {shown(found.high)})"
+def twin_ratio(variant: TwinVariant, accelerator: str) -> str:
+    """The ratio that counts on this accelerator, with its interval; empty for the reference itself."""
+    found = variant.ratio_cpu if counts_cpu_time(accelerator) else variant.ratio_wall
+    return "" if found is None else _ratios(found.value, found.low, found.high)
+
+
+def counts_cpu_time(accelerator: str) -> bool:
+    """Whether steps are compared by process CPU time; with a GPU most of a step is not CPU time."""
+    return accelerator == "cpu"
+
+
+def _ratios(value: float, low: float | None, high: float | None) -> str:
+    """A ratio and its ends with equally many decimals: three near 1, one for large ones, else two."""
+    decimals = 3 if 0.9 < value < 1.1 else 2 if value < 10 else 1
+    text = f"{value:.{decimals}f}x"
+    if low is None or high is None:
+        return text
+    return f"{text} ({low:.{decimals}f}x to {high:.{decimals}f}x)"
 
 
 def main_differences(report: Report) -> Differences | None:
@@ -91,20 +109,20 @@ def causes(found: Differences) -> list[tuple[str, str, str]]:
     return [(change.name, change.baseline or "absent", change.contender or "absent") for change in changes]
 
 
-def next_commands(report: Report) -> list[str]:
-    """Commands that carry on from here; none for names that do not belong in a shell."""
+def next_commands(report: Report) -> list[tuple[str, str]]:
+    """Commands that carry on from here, as (why, command); none for names that do not belong in a shell."""
     names = [name for name in (report.baseline, report.contender) if name is not None]
     if len(names) < 2 or not all(map(is_safe_argument, names)):
         return []
     aa = names[0] == names[1]
-    spec = f"--a-a {names[1]}" if aa else "..".join(names)
+    measure = f"stepwatch measure {f'--a-a {names[1]}' if aa else '..'.join(names)}"
     most = max((verdict.sessions for verdict in report.verdicts), default=0)
     counts = outcome_counts(report)
     commands = []
     if counts[Outcome.REGRESSED] and not aa:
-        commands.append(f"stepwatch measure {spec} --sessions {2 * most or 8}   # confirm on more pairs")
+        commands.append(("confirm on more pairs", f"{measure} --sessions {2 * most or 8}"))
     elif counts[Outcome.INCONCLUSIVE]:
-        commands.append(f"stepwatch measure {spec} --sessions {2 * most or 8}   # decide the inconclusive")
+        commands.append(("decide the inconclusive", f"{measure} --sessions {2 * most or 8}"))
     elif counts[Outcome.BROKEN]:
-        commands.append(f"stepwatch measure {spec}   # retries what failed")
-    return [*commands, "stepwatch site   # the history, as HTML"]
+        commands.append(("try again what failed", measure))
+    return [*commands, ("the history, as HTML", "stepwatch site")]

@@ -29,6 +29,11 @@ if TYPE_CHECKING:
 
 Method = Literal["paired-e-process", "exact", "none"]
 _EXACT_MINIMUM = 2
+_FAILED = {
+    "environment": "its environment could not be built",
+    "session": "the last one failed",
+    "skipped": "skipped",
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -139,7 +144,7 @@ def _without_values(
     for name, side in (("contender", benchmark.contender), ("baseline", benchmark.baseline)):
         if not side.sessions and side.failures:
             last = side.failures[-1]
-            reason = f"{name} {side.release}: no finished session; {last.stage} failed: {last.reason}"
+            reason = f"{name} {side.release}: no finished session; {_FAILED[last.stage]}: {last.reason}"
             return Decision(outcome=Outcome.BROKEN, reason=reason)
     for name, side, values in (
         ("contender", benchmark.contender, contender),

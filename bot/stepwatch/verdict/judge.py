@@ -64,10 +64,13 @@ def _settle(drafts: Sequence[Draft], policy: Policy) -> list[Verdict]:
 
 
 def _metrics(benchmark: BenchmarkEvidence, evidence: Evidence, policy: Policy) -> Sequence[str]:
-    """The judged metrics; one alone where nothing was measured at all, so that it is not said three times."""
+    """The judged metrics; one where every session failed (said once); none where both sides were skipped."""
     metrics = judged_metrics(policy, evidence.accelerator)
-    measured = benchmark.baseline.sessions or benchmark.contender.sessions
-    return metrics if measured else metrics[:1]
+    sides = benchmark.baseline, benchmark.contender
+    if any(side.sessions for side in sides):
+        return metrics
+    skipped = all(failure.stage == "skipped" for side in sides for failure in side.failures)
+    return () if skipped else metrics[:1]
 
 
 def _decide(test: PairedTest, *, rejected: bool, needed: int, policy: Policy, worse: float) -> Decision:

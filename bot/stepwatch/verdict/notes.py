@@ -50,7 +50,7 @@ def notes_on(benchmark: BenchmarkEvidence, *, paired: Collection[PairKey]) -> li
         records = [session.record for session in side.sessions]
         if text := planted(records):
             notes.append(f"SELF-TEST: a slowdown ({text}) was planted into the {name}'s sessions")
-        if side.failures:
+        if side.failures and side.sessions:
             notes.append(f"{len(side.failures)} failed on the {name}: {side.failures[-1].reason}")
     halves = sum(session.key not in paired for _, side in sides for session in side.sessions)
     if halves and all(side.sessions for _, side in sides):

@@ -140,7 +140,9 @@ def test_a_side_that_only_failed_is_broken(side: Side, name: str) -> None:
     sessions = [session(other, number) for number in range(6)]
     verdict = one(evidence(sessions, [failure(side, release=release)]))
     assert verdict.outcome is Outcome.BROKEN
-    assert verdict.reason.startswith(f"{name} {release}: no finished session; session failed: ImportError")
+    assert verdict.reason.startswith(
+        f"{name} {release}: no finished session; the last one failed: ImportError"
+    )
     assert (verdict.blame_range is not None) == (side is Side.CONTENDER)
 
 
@@ -149,7 +151,7 @@ def test_an_environment_that_cannot_be_built_breaks_every_benchmark_of_its_side(
     broken = failure(None, benchmark=None, stage="environment", reason="no wheel for this Python")
     verdicts = judge(evidence(sessions, [broken]), POLICY)
     assert [verdict.outcome for verdict in verdicts] == [Outcome.BROKEN] * 2
-    assert all("environment failed: no wheel" in verdict.reason for verdict in verdicts)
+    assert all("its environment could not be built: no wheel" in verdict.reason for verdict in verdicts)
 
 
 def test_a_failure_of_another_release_concerns_nobody() -> None:
@@ -418,3 +420,14 @@ def test_a_large_change_is_found_at_the_minimum_even_with_a_disturbed_pair() -> 
     """Six pairs, one of them twice as far out: nothing is clipped away below ten."""
     verdict = one(evidence(pairs([39.0, 40.0, 38.5, 39.5, 41.0, 60.0])))
     assert verdict.outcome is Outcome.REGRESSED
+
+
+def test_a_benchmark_skipped_on_both_sides_has_no_row_and_on_one_side_is_broken() -> None:
+    skipped = [
+        failure(side, release=release, stage="skipped", reason="jax is not installed")
+        for side, release in ((Side.BASELINE, OLD), (Side.CONTENDER, NEW))
+    ]
+    assert judge(evidence([], skipped), POLICY) == []
+    verdict = one(evidence([session(Side.BASELINE, 0)], skipped[1:]))
+    assert verdict.outcome is Outcome.BROKEN
+    assert verdict.reason.endswith("skipped: jax is not installed")
