@@ -17,6 +17,8 @@ from stepwatch.model import Side
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
 
+    from stepwatch.model import RecordedSession
+
 
 def default_size(accelerator: str) -> str:
     """The size that is measured when none is asked for."""
@@ -106,3 +108,11 @@ def remaining(
 ) -> tuple[PlannedSession, ...]:
     """The planned sessions that are neither finished nor skipped, in order."""
     return tuple(session for session in planned if session.key not in settled)
+
+
+def session_key(session: RecordedSession) -> SessionKey:
+    """Which place of the plan a finished session fills."""
+    place = session.place
+    return SessionKey(
+        round=place.pair, benchmark=session.record.benchmark, side=place.side, release=place.release
+    )

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Literal
 from stepwatch.errors import Busy, EnvironmentFailed, UsageError
 from stepwatch.history.sidecar import read_sidecar
 from stepwatch.measure.asv_results import ENVIRONMENT_TYPE, freeze_machine, read_revisions
-from stepwatch.measure.campaign import PlannedSession, SessionKey, plan, remaining
+from stepwatch.measure.campaign import PlannedSession, SessionKey, plan, remaining, session_key
 from stepwatch.measure.events import (
     EnvironmentBroken,
     EnvironmentReady,
@@ -31,11 +31,19 @@ from stepwatch.measure.events import (
 )
 from stepwatch.measure.job import Job, Summary
 from stepwatch.measure.records import MachineRecords, load_records
-from stepwatch.measure.session import Failed, Finished, SessionRequest, SessionResult, Skipped, run_session
+from stepwatch.measure.session import (
+    Failed,
+    Finished,
+    SessionRequest,
+    SessionResult,
+    Skipped,
+    device_name,
+    run_session,
+)
 from stepwatch.measure.sidecar import SidecarWriter, open_sidecar
 from stepwatch.measure.storage import FileLock
 from stepwatch.measure.suite import save_benchmarks
-from stepwatch.model import Place, RecordedFailure, RecordedSession, SessionRecord, Side
+from stepwatch.model import Place, RecordedFailure, RecordedSession, Side
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -297,16 +305,3 @@ def _place(session: PlannedSession, lock: str) -> Place:
         position=session.position,
         lock=lock,
     )
-
-
-def session_key(session: RecordedSession) -> SessionKey:
-    """Which place of the plan a finished session fills."""
-    place = session.place
-    return SessionKey(
-        round=place.pair, benchmark=session.record.benchmark, side=place.side, release=place.release
-    )
-
-
-def device_name(record: SessionRecord) -> str:
-    """The device as part of the machine class: the processor's or the accelerator's own name."""
-    return str(record.device.get("kind") or record.device.get("platform") or "unknown")

@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from stepwatch.history.sidecar import read_sidecar, sessions_folder
-from stepwatch.measure.campaign import plan, remaining
-from stepwatch.measure.driver import session_key
+from stepwatch.measure.campaign import plan, remaining, session_key
 from stepwatch.measure.records import load_records
 
 if TYPE_CHECKING:

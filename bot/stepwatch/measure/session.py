@@ -205,6 +205,11 @@ def _faults(record: SessionRecord, benchmark: str, accelerator: str) -> Iterator
             yield f"metric {name} is not finite"
 
 
+def device_name(record: SessionRecord) -> str:
+    """The device as part of the machine class: the processor's or the accelerator's own name."""
+    return str(record.device.get("kind") or record.device.get("platform") or "unknown")
+
+
 def _exit_reason(code: int, detail: str) -> str:
     if code < 0:
         return f"killed by {signal.Signals(-code).name}"
