@@ -63,7 +63,7 @@ def test_no_registry_host_machine_path_or_token_is_committed() -> None:
             continue
         text = path.read_text(errors="replace")
         assert not [host for host in hosts if host in text], name
-        assert not re.search(r"/root/|/opt/wheels|/work/main|/work/shared", text), name
+        assert not re.search(r"/roo[t]/|/opt/wheel[s]|/work/mai[n]|/work/share[d]", text), name
 
 
 def test_a_help_screen_loads_no_heavy_library() -> None:

@@ -167,3 +167,15 @@ def test_a_report_is_immutable(report: Report) -> None:
     with pytest.raises(AttributeError):
         report.contender = "x"  # type: ignore[misc]
     assert msgspec.structs.replace(report, notes=["n"]).notes == ["n"]
+
+
+def test_every_field_is_documented() -> None:
+    page = (Path(__file__).parents[3] / "docs" / "reference" / "report.md").read_text("utf-8")
+    definitions = json.loads(schema_bytes())["$defs"]
+    missing = [
+        f"{name}.{field}"
+        for name, definition in definitions.items()
+        for field in definition.get("properties", {})
+        if f"`{field}`" not in page
+    ]
+    assert not missing
