@@ -61,7 +61,7 @@ def values(verdict: Verdict) -> str:
 
 
 def ratio_interval(verdict: Verdict) -> str:
-    """`1.39x (1.33x to 1.46x)`; an exact comparison has no interval."""
+    """`1.39x (1.33 to 1.46)`; an exact comparison has no interval."""
     if verdict.ratio is None or verdict.method == "exact":
         return format_ratio(verdict.ratio)
     return _ratios(verdict.ratio, verdict.ratio_low, verdict.ratio_high)
@@ -87,12 +87,12 @@ def counts_cpu_time(accelerator: str) -> bool:
 
 
 def _ratios(value: float, low: float | None, high: float | None) -> str:
-    """A ratio and its ends with equally many decimals: three near 1, one for large ones, else two."""
-    decimals = 3 if 0.9 < value < 1.1 else 2 if value < 10 else 1
+    """A ratio and its ends with equally many decimals: three near 1, fewer the larger it is."""
+    decimals = 3 if 0.9 < value < 1.1 else 2 if value < 10 else 1 if value < 100 else 0
     text = f"{value:.{decimals}f}x"
     if low is None or high is None:
         return text
-    return f"{text} ({low:.{decimals}f}x to {high:.{decimals}f}x)"
+    return f"{text} ({low:.{decimals}f} to {high:.{decimals}f})"
 
 
 def main_differences(report: Report) -> Differences | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -13,7 +14,7 @@ if TYPE_CHECKING:
 
     from stepwatch.model import SessionRecord
 
-_CONSEQUENCES = frozenset({"affinity", "block_steps", "cache_dir", "core"})
+_CONSEQUENCES = frozenset({"affinity", "block_steps", "cache_dir", "core", "timed_samples"})
 """Settings that say where a session ran, or follow from how fast it ran: no candidates for a cause."""
 
 
@@ -21,7 +22,7 @@ def differences(baseline: Sequence[SessionRecord], contender: Sequence[SessionRe
     """Compare the environments of the two sides over all their sessions."""
     return Differences(
         python=next(iter(_changes(_pythons(baseline), _pythons(contender))), None),
-        packages=_changes([r.packages for r in baseline], [r.packages for r in contender]),
+        packages=_changes(_packages(baseline), _packages(contender)),
         settings=_changes([_settings(r) for r in baseline], [_settings(r) for r in contender]),
     )
 
@@ -48,6 +49,14 @@ def flatten(values: Mapping[str, Any], prefix: str = "") -> dict[str, str]:
 
 def _pythons(records: Iterable[SessionRecord]) -> list[dict[str, str]]:
     return [{"python": r.versions["python"]} for r in records if "python" in r.versions]
+
+
+def _packages(records: Iterable[SessionRecord]) -> list[dict[str, str]]:
+    """Distributions by normalised name: the same one calls itself `ml_dtypes` here and `ml-dtypes` there."""
+    return [
+        {re.sub(r"[-_.]+", "-", name).lower(): version for name, version in record.packages.items()}
+        for record in records
+    ]
 
 
 def _settings(record: SessionRecord) -> dict[str, str]:

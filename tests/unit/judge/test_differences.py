@@ -9,16 +9,19 @@ from stepwatch.verdict.differences import differences, flatten, planted
 
 
 def test_packages_python_and_settings_that_differ() -> None:
-    old = record(packages={"jax": "0.4.31", "numpy": "2.0", "gone": "1"}, versions={"python": "3.11.9"})
+    old = record(
+        packages={"jax": "0.4.31", "numpy": "2.0", "gone": "1", "ML-dtypes": "0.4"},
+        versions={"python": "3.11.9"},
+    )
     new = record(
-        packages={"jax": "0.4.33", "numpy": "2.0", "Added": "3"},
+        packages={"jax": "0.4.33", "numpy": "2.0", "Added": "3", "ml_dtypes": "0.4"},
         versions={"python": "3.12.1"},
         device={"platform": "cpu", "kind": "another", "count": 1},
     )
     found = differences([old, old], [new])
     assert found.python == Change(name="python", baseline="3.11.9", contender="3.12.1")
     assert found.packages == [
-        Change(name="Added", baseline=None, contender="3"),
+        Change(name="added", baseline=None, contender="3"),
         Change(name="gone", baseline="1", contender=None),
         Change(name="jax", baseline="0.4.31", contender="0.4.33"),
     ]
