@@ -1,0 +1,1 @@
+"""Reading what was measured: session sidecars and asv result files. Nothing here writes."""
