@@ -118,6 +118,7 @@ def test_the_site_is_published_by_both_and_has_every_release(ready_tracker: Trac
     site = ready_tracker.root / "html"
     graphs = [json.loads(path.read_text()) for path in (site / "graphs").rglob(f"{STEP}.json")]
     assert [len(graph) for graph in graphs if graph] == [2] * len([graph for graph in graphs if graph])
+    assert (site / "graphdisplay.js").read_text().count("state.branch = [track]") == 1
     ready_tracker.run("stepwatch", "site")
     ready_tracker.run("asv", "publish")
 

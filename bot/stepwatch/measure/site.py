@@ -28,6 +28,20 @@ if TYPE_CHECKING:
     from stepwatch.config import Config
 
 _PUBLISH_TIMEOUT_SECONDS = 1800.0
+_GRAPH_SCRIPT = "graphdisplay.js"
+_ANCHOR = """
+        /*
+          Benchmark-specific parameter selections
+        */
+"""
+_OWN_BRANCH = """
+        /* stepwatch: a benchmark has points on its own library's branch alone */
+        var track = index.benchmarks[current_benchmark].track;
+        if ($.inArray(track, index.params.branch) !== -1 && !(state_selection && state_selection.branch)) {
+            state.branch = [track];
+        }
+"""
+"""asv opens every benchmark on the first branch, where those of another library have no data."""
 _SITE_MARKS = ("index.json", "asv.js")
 
 
@@ -50,6 +64,7 @@ def build_site(config: Config, *, results: Path, output: Path) -> Path:
         work = Path(tempfile.mkdtemp(prefix=f".{output.name}.", dir=output.parent))
     try:
         _publish(config, results=results, html=work / "html", work=work)
+        _open_on_own_branch(work / "html" / _GRAPH_SCRIPT)
         with storage_errors(output):
             if output.exists():
                 output.rename(work / "old")
@@ -106,3 +121,18 @@ def _publish(config: Config, *, results: Path, html: Path, work: Path) -> None:
     if done.returncode or not (html / "index.html").is_file():
         lines = [line.strip() for line in (done.stdout + done.stderr).splitlines() if line.strip()]
         raise DataError(f"{results}: asv publish failed: {lines[-1] if lines else 'without a word'}")
+
+
+def _open_on_own_branch(script: Path) -> None:
+    """Make the site's pages open a benchmark on the branch of its own library.
+
+    Raises:
+        DataError: asv's script is not the one this was written for.
+    """
+    text = script.read_text(encoding="utf-8")
+    if text.count(_ANCHOR) != 1:
+        raise DataError(
+            f"{script.name} of this asv is not that of asv 0.6.6; reinstall stepwatch's dependencies"
+        )
+    with storage_errors(script):
+        script.write_text(text.replace(_ANCHOR, _OWN_BRANCH + _ANCHOR), encoding="utf-8")
