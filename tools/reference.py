@@ -8,7 +8,9 @@ from __future__ import annotations
 import argparse
 import ast
 import inspect
+import re
 import sys
+import textwrap
 from pathlib import Path
 
 import click
@@ -92,11 +94,9 @@ def attribute_docs(struct: type) -> dict[str, str]:
 
 
 def render_errors() -> str:
-    """The tree of errors with exit codes."""
-    return f"{HEADER}# Errors and exit codes\n\n{inspect.getdoc(errors)}\n".replace(
-        "exit code each branch ends a command with::\n",
-        "exit code each branch ends a command with:\n\n```text",
-    ).replace("\n\nA message is one line", "\n```\n\nA message is one line")
+    """The tree of errors with exit codes; the literal block of the docstring becomes a fenced one."""
+    title, tree, rest = re.split(r"::\n\n((?: {4}.*\n)+)", inspect.getdoc(errors) or "")
+    return f"{HEADER}# Errors and exit codes\n\n{title}:\n\n```text\n{textwrap.dedent(tree)}```\n{rest}\n"
 
 
 def _rewrap(text: str) -> str:
@@ -109,7 +109,7 @@ def pages() -> dict[Path, str]:
         ROOT / "docs/reference/cli.md": render_cli(),
         ROOT / "docs/reference/configuration.md": render_configuration(),
         ROOT / "docs/reference/errors.md": render_errors(),
-        ROOT / "bot/stepwatch/report.schema.json": report.schema_text(),
+        ROOT / "bot/stepwatch/report.schema.json": report.schema_bytes().decode(),
     }
 
 

@@ -91,10 +91,11 @@ def page(runs: list[Run], sessions: int) -> str:
     lines = [
         "# Self-test: false alarms and power of the whole path",
         "",
-        f"Written by `tools/self_test.py` from {len(runs)} real runs of `stepwatch measure` and `stepwatch analyse` on one "
-        f"machine ({platform.machine()}, CPU, size `cpu-smoke`): {RELEASE} against itself, {sessions} sessions a side, the "
-        f"default policy. In the planted runs one side of `mlp` burns CPU after each timed step until the step took "
-        f"1.10 times its own CPU time (`--plant {PLANT}`).",
+        f"Written by `tools/self_test.py` from {len(runs)} real runs of `stepwatch measure` and",
+        f"`stepwatch analyse` on one machine ({platform.machine()}, CPU, size `cpu-smoke`): {RELEASE}",
+        f"against itself, {sessions} sessions a side, the default policy. In the planted runs one side of",
+        "`mlp` burns CPU after each timed step until the step took 1.10 times its own CPU time",
+        f"(`--plant {PLANT}`).",
         "",
     ]
     for kind in ("A/A", "planted 10 %"):
@@ -104,7 +105,7 @@ def page(runs: list[Run], sessions: int) -> str:
         lines.append(f"- **{kind}**: {hope} in **{good} of {len(chosen)}** runs.")
     lines += [
         "",
-        f"| run | seed | {' | '.join(OUTCOMES)} | `{PLANTED_ROW}`: ratio (interval), e-value | minutes | as hoped |",
+        f"| run | seed | {' | '.join(OUTCOMES)} | `mlp` step: ratio (interval), e-value | min | as hoped |",
         f"|---|---|{'---|' * len(OUTCOMES)}---|---|---|",
     ]
     for run in runs:

@@ -73,6 +73,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     machine: Annotated[str, msgspec.Meta(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$")] | None = None
     """Name of this machine's series; none means host name and accelerator."""
     accelerator: Annotated[str, msgspec.Meta(pattern=r"^(cpu|cuda12|cuda13)$")] = "cpu"
+    """`cpu`, `cuda12` or `cuda13`: which locks are used, and which device a session must find."""
     index: Index = Index()
     environments: Environments = Environments()
     policy: Policy = Policy()

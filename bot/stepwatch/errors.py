@@ -17,6 +17,8 @@ The tree, with the exit code each branch ends a command with::
         ├── StorageFailed         path, reason (no space, no permission)
         └── Busy                  path, holder
 
+The other exit codes: 0 done, 1 a verdict that `--fail-on` names, 130 interrupted (what was finished is safe).
+
 A message is one line: what is wrong, where, and the next step. Errors of other people's libraries are
 mapped to these at the border where they are first met, so a traceback always means a bug.
 """
