@@ -12,6 +12,7 @@ import inspect
 import json
 import os
 import sys
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from suites._harness.benchmarks import AbstractSession
@@ -54,6 +55,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     request = Request.from_environ({**os.environ, "STEPWATCH_SIZE": options.size})
     benchmark = benchmark_class(options.workload, options.variant)()
     problem = benchmark.workload.problem(request.size)
+    # One batch again and again: on fresh batches the first losses hardly depend on the optimizer.
+    problem = replace(problem, batches=problem.batches[:1])
     losses = first_losses(benchmark.runtime(), problem, request, steps=LOSSES)
     sys.stdout.write(json.dumps({"parameters": problem.parameters, "losses": losses}) + "\n")
 

@@ -9,6 +9,8 @@ import os
 import sys
 import time
 from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 from suites._harness import machine
@@ -159,11 +161,11 @@ def _session_settings(
 
 
 def first_losses(runtime: Runtime, problem: Problem[Any], request: Request, *, steps: int) -> list[float]:
-    """The first `steps` losses, untimed and so on any core: what the parity test compares."""
+    """The first `steps` losses, untimed: on any core, with whatever the compile cache holds."""
     machine.limit_threads()
     runtime.load()
-    with compile_cache(request.cache_dir, program="parity", identity="never warm") as cache:
-        runtime.configure(request, cache.folder)
+    with TemporaryDirectory(prefix="stepwatch-cache-", ignore_cleanup_errors=True) as temporary:
+        runtime.configure(request, request.cache_dir or Path(temporary))
         runtime.build(problem)
         for _, stage in runtime.stages(warm_cache=False):
             stage()

@@ -26,13 +26,20 @@ RELATIVE_TOLERANCE = 1e-5
 
 
 @pytest.fixture(scope="module")
-def found(run_python: Run, release_python: Callable[[str], str]) -> dict[tuple[str, str], dict[str, Any]]:
-    """What `parity` prints for every workload x variant, two processes at a time."""
+def found(
+    run_python: Run, release_python: Callable[[str], str], tmp_path_factory: pytest.TempPathFactory
+) -> dict[tuple[str, str], dict[str, Any]]:
+    """What `parity` prints for every workload x variant, two processes at a time.
+
+    Inductor's cache is shared: what it compiles to learn about the compiler is compiled once.
+    """
     pythons = {variant: release_python(release) for variant, release in RELEASES.items()}
+    caches = str(tmp_path_factory.mktemp("caches"))
     jobs = [(workload, variant) for variant in reversed(RELEASES) for workload in WORKLOADS]
 
     def run(job: tuple[str, str]) -> dict[str, Any]:
-        done = run_python("-m", "suites._harness.parity", *job, python=pythons[job[1]])
+        arguments = ("-m", "suites._harness.parity", *job)
+        done = run_python(*arguments, python=pythons[job[1]], STEPWATCH_CACHE_DIR=caches)
         assert done.returncode == 0, f"{job}\n{done.stderr}"
         return json.loads(done.stdout)
 

@@ -76,9 +76,16 @@ def session(
     return record
 
 
-def test_a_jax_session_is_a_session_record(run_python: Run, jax_python: str, tmp_path: Path) -> None:
-    session(run_python, jax_python, "mlp.bench.JaxJit", tmp_path, ROOT / "suites")
-    record = msgspec.json.decode((tmp_path / "session.json").read_bytes(), type=SessionRecord)
+@pytest.fixture(scope="session")
+def mlp_session(run_python: Run, jax_python: str, tmp_path_factory: pytest.TempPathFactory) -> bytes:
+    """The session file of one `mlp.bench.JaxJit` session."""
+    folder = tmp_path_factory.mktemp("mlp")
+    session(run_python, jax_python, "mlp.bench.JaxJit", folder, ROOT / "suites")
+    return (folder / "session.json").read_bytes()
+
+
+def test_a_jax_session_is_a_session_record(mlp_session: bytes) -> None:
+    record = msgspec.json.decode(mlp_session, type=SessionRecord)
     assert set(record.metrics) == JAX_METRICS | {"loss"}
     assert len(record.metrics["step_cpu"].samples) >= 30
     assert record.metrics["recompiles"].samples == [0.0]
@@ -99,45 +106,41 @@ def test_a_probe_has_all_metrics_but_the_loss(
     assert record["settings"]["jax_enable_x64"] is (probe == "scan_small_matrix")
 
 
-def test_compiled_programs_repeat_exactly(run_python: Run, jax_python: str, tmp_path: Path) -> None:
+def test_compiled_programs_repeat_exactly(
+    run_python: Run, jax_python: str, mlp_session: bytes, tmp_path: Path
+) -> None:
     """Same release, same program: fingerprint, temporary bytes and losses repeat to the last digit."""
-    one, two = (
-        session(run_python, jax_python, "embed.bench.JaxJit", tmp_path, ROOT / "suites", STEPWATCH_STEPS="30")
-        for _ in range(2)
-    )
+    one = json.loads(mlp_session)
+    two = session(run_python, jax_python, "mlp.bench.JaxJit", tmp_path, ROOT / "suites", STEPWATCH_STEPS="30")
     assert one["fingerprint"] == two["fingerprint"]
     assert one["losses"] == two["losses"]
     assert one["metrics"]["temp_bytes"] == two["metrics"]["temp_bytes"]
 
 
 FENCE = """
-import numpy as np
-from suites._harness.jax_runtime import JaxProgram, JaxRuntime
+import jax
+from pathlib import Path
 from suites._harness.request import Request
-from suites.mlp.workload import WORKLOAD
+from suites.mlp.bench import JaxJit
 
-def step(state, batch):
-    for _ in range(60):
-        state = state @ state / 1000
-    return state, state[0, 0]
-
-runtime = JaxRuntime(lambda _: JaxProgram(step=step, state=np.ones((1000, 1000), np.float32)))
+runtime = JaxJit().runtime()
 runtime.load()
-runtime.configure(Request.from_environ({}), None)
-runtime.build(WORKLOAD.problem("cpu-smoke"))
+runtime.configure(Request.from_environ({}), Path())
+runtime.build(JaxJit.workload.problem("cpu-smoke"))
 for _, stage in runtime.stages(warm_cache=False):
     stage()
 runtime.step()
-before = runtime._state.is_ready()
+waited = []
+jax.block_until_ready = waited.extend
 runtime.fence()
-print(before, runtime._state.is_ready(), runtime._losses[-1].is_ready())
+state, loss = waited
+print(state is runtime._state, loss is runtime._losses[-1], *sorted(state), len(runtime._losses))
 """
 
 
-def test_the_fence_waits_for_state_and_loss(run_python: Run, jax_python: str) -> None:
-    """A step returns while it still computes; after the fence everything is there."""
+def test_the_fence_waits_for_state_and_loss_of_the_last_step(run_python: Run, jax_python: str) -> None:
     done = run_python("-c", FENCE, python=jax_python)
-    assert done.stdout.split() == ["False", "True", "True"], done.stderr
+    assert done.stdout.split() == ["True", "True", "count", "first", "second", "weights", "2"], done.stderr
 
 
 COLLAPSE = """
@@ -152,7 +155,7 @@ print(losses[0], sum(losses[-10:]) / 10)
 """
 
 
-@pytest.mark.parametrize(("workload", "steps"), [("mlp", 500), ("embed", 300), ("gpt", 60)])
+@pytest.mark.parametrize(("workload", "steps"), [("mlp", 500), ("embed", 300)])
 def test_rotating_batches_keep_the_loss_up(
     run_python: Run, jax_python: str, workload: str, steps: int
 ) -> None:
