@@ -129,7 +129,7 @@ class Tracker:
         return [sys.executable, "-m", *arguments]
 
     def environ(self) -> dict[str, str]:
-        kept = {key: value for key, value in os.environ.items() if not key.startswith(("COV", "STEPWATCH"))}
+        kept = {key: value for key, value in os.environ.items() if not key.startswith("STEPWATCH")}
         return {
             **kept,
             "HOME": str(self.root),

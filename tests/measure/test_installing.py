@@ -295,3 +295,38 @@ def test_no_lock_and_no_python_are_said_and_noted(tmp_path: Path) -> None:
     lock.write_text("nonsense")
     with pytest.raises(MalformedFile, match=r"lock\.txt"):
         store.ensure(MINI, "cpu", lock)
+
+
+def test_what_hangs_while_installing_or_importing_is_ended(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def hang(command: list[object], **_: object) -> None:
+        raise subprocess.TimeoutExpired(command, 1)
+
+    monkeypatch.setattr(installer.subprocess, "run", hang)
+    with pytest.raises(EnvironmentFailed, match="venv failed: no end after 1800 s"):
+        install_torch(tmp_path)
+    with pytest.raises(EnvironmentFailed, match="`import torch` did not end within 300 s"):
+        installer._probe(TORCH, tmp_path, "index")
+
+
+def test_an_interpreter_that_does_not_run_is_named() -> None:
+    with pytest.raises(EnvironmentFailed, match="false does not run"):
+        installer._tags(TORCH, Path("/bin/false"))
+    major, minor = sys.version_info[:2]
+    assert Tag(f"cp{major}{minor}", f"cp{major}{minor}", "linux_x86_64") in installer._tags(
+        TORCH, Path(sys.executable)
+    )
+
+
+def test_a_lock_that_installs_another_version_is_refused(
+    make_wheel: Callable[..., None], tmp_path: Path
+) -> None:
+    make_wheel(tmp_path, "mini", "2.0", {"mini.py": b""})
+    store = EnvironmentStore(
+        root=tmp_path / "envs", keep=2, max_bytes=10**9, sources=Sources(find_links=(str(tmp_path),))
+    )
+    lock = tmp_path / "lock.txt"
+    lock.write_text(_lock("mini==2.0"))
+    with pytest.raises(EnvironmentFailed, match=r"the lock installed 2\.0, not 1\.0"):
+        store.ensure(MINI, "cpu", lock)
