@@ -10,8 +10,8 @@ import pytest
 
 from stepwatch.errors import Busy, MalformedFile, UsageError
 from stepwatch.measure.asv_results import read_revisions
-from stepwatch.measure.driver import machine_lock
 from stepwatch.measure.events import EnvironmentBroken, GroupClosed, SessionFailed, SessionStarted
+from stepwatch.measure.storage import machine_lock
 from stepwatch.model import Side
 
 if TYPE_CHECKING:

@@ -8,13 +8,12 @@ the next start derives the rows again and goes on with what is left.
 
 from __future__ import annotations
 
-import contextlib
 import time
 import uuid
 from collections import Counter
 from typing import TYPE_CHECKING, Literal
 
-from stepwatch.errors import Busy, EnvironmentFailed, UsageError
+from stepwatch.errors import EnvironmentFailed, UsageError
 from stepwatch.history.sidecar import read_sidecar
 from stepwatch.measure.asv_results import ENVIRONMENT_TYPE, freeze_machine, read_revisions
 from stepwatch.measure.campaign import PlannedSession, SessionKey, plan, remaining, session_key
@@ -41,14 +40,11 @@ from stepwatch.measure.session import (
     run_session,
 )
 from stepwatch.measure.sidecar import SidecarWriter, open_sidecar
-from stepwatch.measure.storage import FileLock
+from stepwatch.measure.storage import machine_lock
 from stepwatch.measure.suite import save_benchmarks
 from stepwatch.model import Place, RecordedFailure, RecordedSession, Side
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
     from stepwatch.history.sidecar import Sidecar
     from stepwatch.measure.asv_results import Revision
     from stepwatch.measure.environments import BuiltEnvironment, EnvironmentStore
@@ -57,7 +53,6 @@ ATTEMPTS = 2
 """How often a session is tried before its place stays empty."""
 FAILURES_BEFORE_CLOSING = 2
 """How many places of one benchmark on one release may stay empty before the run gives it up."""
-LOCK_FILE = ".measuring.lock"
 
 
 def run_campaign(job: Job, *, store: EnvironmentStore, progress: Progress = quiet) -> Summary:
@@ -72,19 +67,6 @@ def run_campaign(job: Job, *, store: EnvironmentStore, progress: Progress = quie
     """
     with machine_lock(job.results, job.machine):
         return _Run(job, store, progress).go()
-
-
-@contextlib.contextmanager
-def machine_lock(results: Path, machine: str) -> Iterator[None]:
-    """Keep every other stepwatch from measuring under this machine name.
-
-    Raises:
-        Busy: another process does; names it.
-    """
-    with FileLock(results / machine / LOCK_FILE) as lock:
-        if not lock.acquire(wait=False):
-            raise Busy(lock.path, lock.holder)
-        yield
 
 
 class _Run:

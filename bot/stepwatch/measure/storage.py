@@ -8,13 +8,14 @@ import os
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Self
 
-from stepwatch.errors import StorageFailed
+from stepwatch.errors import Busy, StorageFailed
 from stepwatch.releases.files import write_atomically
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
+LOCK_FILE = ".measuring.lock"
 _BLOCK_BYTES = 65536
 
 
@@ -141,3 +142,16 @@ class FileLock:
 
     def __exit__(self, *_: object) -> None:
         self.release()
+
+
+@contextmanager
+def machine_lock(results: Path, machine: str) -> Iterator[None]:
+    """Keep every other stepwatch from measuring under this machine name.
+
+    Raises:
+        Busy: another process does; names it.
+    """
+    with FileLock(results / machine / LOCK_FILE) as lock:
+        if not lock.acquire(wait=False):
+            raise Busy(lock.path, lock.holder)
+        yield
