@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import platform
+import re
 import subprocess
 import sys
 import time
@@ -86,9 +87,9 @@ def processor_name() -> str:
 
 
 def installed_packages() -> dict[str, str]:
-    """Every distribution of this environment: name -> version."""
+    """Every distribution of this environment: normalised name (`ml-dtypes`) -> version."""
     found = {dist.metadata["Name"]: dist.version for dist in metadata.distributions()}
-    return dict(sorted(found.items(), key=lambda item: item[0].lower()))
+    return dict(sorted((re.sub(r"[-_.]+", "-", name).lower(), version) for name, version in found.items()))
 
 
 def imported_versions(*modules: str) -> dict[str, str]:

@@ -34,6 +34,8 @@ class Request:
     """Overrides the number of timed samples (tests)."""
     core: int | None
     """The core to pin to; None means the highest allowed one."""
+    turns: tuple[int, int] | None
+    """Pipes to the other session of a pair, see `turns.Turns`; None: the session runs alone."""
 
     @property
     def on_gpu(self) -> bool:
@@ -65,6 +67,7 @@ class Request:
             plant=_plant(environ.get("STEPWATCH_PLANT")),
             samples=_count(environ, "STEPWATCH_STEPS", least=1),
             core=_count(environ, "STEPWATCH_CORE", least=0),
+            turns=_pipes(environ.get("STEPWATCH_TURNS")),
         )
 
 
@@ -79,6 +82,15 @@ def _count(environ: Mapping[str, str], name: str, *, least: int) -> int | None:
     if not text.isdecimal() or int(text) < least:
         raise SessionError(f"{name}={text}: a whole number of at least {least} is needed")
     return int(text)
+
+
+def _pipes(text: str | None) -> tuple[int, int] | None:
+    if not text:
+        return None
+    numbers = text.split(",")
+    if len(numbers) != 2 or not all(number.isdecimal() for number in numbers):
+        raise SessionError(f"STEPWATCH_TURNS={text}: needed are two file descriptors, like 3,4")
+    return int(numbers[0]), int(numbers[1])
 
 
 def _plant(text: str | None) -> tuple[str, float] | None:

@@ -20,6 +20,7 @@ from suites._harness.errors import FrameworkAbsent, SessionError
 from suites._harness.record import SCHEMA, Metrics, write_json
 from suites._harness.request import Request
 from suites._harness.steady import Steady, run_steady, warm_up
+from suites._harness.turns import Turns
 
 if TYPE_CHECKING:
     from suites._harness.data import Problem, Workload
@@ -53,8 +54,10 @@ def run_session(subject: Subject, runtime: Runtime) -> dict[str, Any]:
         SessionError: no honest measurement can be made. Errors of the framework pass through.
     """
     request = Request.from_environ(os.environ)
+    turns = Turns(request.turns)
+    turns.take()
     try:
-        record = _measure(subject, runtime, request)
+        record = _measure(subject, runtime, request, turns)
     except FrameworkAbsent as absent:
         record = {"schema": SCHEMA, "benchmark": subject.benchmark, "skipped": str(absent)}
     if request.session_file is not None:
@@ -62,8 +65,8 @@ def run_session(subject: Subject, runtime: Runtime) -> dict[str, Any]:
     return record
 
 
-def _measure(subject: Subject, runtime: Runtime, request: Request) -> dict[str, Any]:
-    started_at, clock = time.time(), time.perf_counter()
+def _measure(subject: Subject, runtime: Runtime, request: Request, turns: Turns) -> dict[str, Any]:
+    started_at, clock, waited = time.time(), time.perf_counter(), turns.waited
     pinned = machine.pin(request.core)
     before = machine.read_state(gpu=request.on_gpu)
     metrics = Metrics()
@@ -76,7 +79,7 @@ def _measure(subject: Subject, runtime: Runtime, request: Request) -> dict[str, 
         settings = pinned | runtime.configure(request, cache.folder)
         runtime.build(problem)
         _start_up(runtime, cache, metrics)
-        steady, settings["warm_up_steps"] = _steady_state(subject, runtime, request)
+        steady, settings["warm_up_steps"] = _steady_state(subject, runtime, request, turns)
         metrics.add("step_wall", [sample.wall for sample in steady.samples])
         metrics.add("step_cpu", [sample.cpu for sample in steady.samples])
         for metric, value in runtime.measured().items():
@@ -85,6 +88,7 @@ def _measure(subject: Subject, runtime: Runtime, request: Request) -> dict[str, 
         if subject.has_loss:
             metrics.add("loss", [losses[-1]])
         settings |= _session_settings(subject, request, cache, steady)
+        settings["turns"] = turns.taken
         fingerprint = runtime.fingerprint()
     return {
         "schema": SCHEMA,
@@ -95,7 +99,7 @@ def _measure(subject: Subject, runtime: Runtime, request: Request) -> dict[str, 
         "accelerator": request.accelerator,
         "metrics": metrics.as_json(),
         "started_at": started_at,
-        "wall_seconds": time.perf_counter() - clock,
+        "wall_seconds": time.perf_counter() - clock - (turns.waited - waited),
         "versions": versions,
         "packages": machine.installed_packages(),
         "device": runtime.device(),
@@ -115,10 +119,11 @@ def _start_up(runtime: Runtime, cache: CompileCache, metrics: Metrics) -> None:
     cache.complete()
 
 
-def _steady_state(subject: Subject, runtime: Runtime, request: Request) -> tuple[Steady, int]:
+def _steady_state(subject: Subject, runtime: Runtime, request: Request, turns: Turns) -> tuple[Steady, int]:
     """Warm up, then time; returns the samples and the number of warm-up steps."""
     steps = WARM_UP_STEPS["gpu" if request.on_gpu else "cpu"]
     step_seconds = warm_up(runtime.step, runtime.fence, steps=steps)
+    turns.switch()
     runtime.begin_steady()
     steady = run_steady(
         runtime.step,
@@ -126,7 +131,9 @@ def _steady_state(subject: Subject, runtime: Runtime, request: Request) -> tuple
         step_seconds=step_seconds,
         samples=request.samples,
         slowdown=request.plant_factor(subject.workload.name),
+        turns=turns,
     )
+    turns.leave()
     return steady, steps
 
 
@@ -149,6 +156,7 @@ def _session_settings(
     problem_spec = subject.workload.sizes[request.size]
     return {
         "compile_cache": "warm" if cache.warm else "cold",
+        "benchmark_version": subject.version,
         "block_steps": steady.block,
         "timed_samples": len(steady.samples),
         "batches": problem_spec.rotation,

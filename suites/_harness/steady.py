@@ -12,6 +12,8 @@ from suites._harness.clock import Elapsed, elapsed_of
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from suites._harness.turns import Turns
+
 MIN_SAMPLES = 30
 MAX_SAMPLES = 200
 MIN_TIMED_SECONDS = 0.4
@@ -19,6 +21,9 @@ MIN_TIMED_SECONDS = 0.4
 SHORT_STEP_SECONDS = 2e-3
 BLOCK_SECONDS = 4e-3
 MAX_BLOCK_STEPS = 20
+SLICE_SECONDS = 0.04
+"""How long a session of a pair runs before it is the other's turn: long enough that the first step, which
+finds its caches used by the other, is one of several; short enough that both meet the same machine."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -49,13 +54,14 @@ def warm_up(step: Callable[[], None], fence: Callable[[], None], *, steps: int) 
     return min(elapsed_of(fenced_step).wall for _ in range(steps))
 
 
-def run_steady(
+def run_steady(  # noqa: PLR0913  what a caller may decide about the steady state
     step: Callable[[], None],
     fence: Callable[[], None],
     *,
     step_seconds: float,
     samples: int | None = None,
     slowdown: float = 1.0,
+    turns: Turns | None = None,
 ) -> Steady:
     """Time steps in blocks with one fence each, until there are enough samples and enough timed seconds.
 
@@ -65,6 +71,7 @@ def run_steady(
         step_seconds: about how long a step takes; decides the block size.
         samples: exactly this many samples, whatever they take (None: 30 to 200).
         slowdown: planted regression, see `elapsed_of`.
+        turns: the other session of a pair; they switch after every slice.
     """
     block = block_steps(step_seconds)
 
@@ -74,14 +81,18 @@ def run_steady(
         fence()
 
     taken: list[Elapsed] = []
-    seconds = 0.0
+    seconds, slice_seconds = 0.0, 0.0
     gc.collect()
     gc.disable()  # a collection in one sample of thirty is noise that no release is to blame for
     try:
         while _wants_more(len(taken), seconds, samples):
             whole = elapsed_of(fenced_block, slowdown=slowdown)
             seconds += whole.wall
+            slice_seconds += whole.wall
             taken.append(Elapsed(wall=whole.wall / block, cpu=whole.cpu / block))
+            if turns is not None and slice_seconds >= SLICE_SECONDS:
+                turns.switch()
+                slice_seconds = 0.0
     finally:
         gc.enable()
     return Steady(block=block, samples=taken)

@@ -7,7 +7,7 @@ from itertools import pairwise
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stepwatch.measure.campaign import Comparison, PlannedSession, plan, remaining
+from stepwatch.measure.campaign import Comparison, PlannedSession, plan, remaining, units
 from stepwatch.model import Side
 
 A, B, T = "jax/0.4.31", "jax/0.4.33", "torch/2.13.0"
@@ -89,3 +89,22 @@ def test_one_release_and_a_group_that_only_one_side_has() -> None:
     groups = {A: ["x.bench.JaxJit"], B: ["x.bench.JaxJit", "new.bench.JaxJit"]}
     pairs = plan(Comparison(baseline=A, contender=B), groups, rounds=1, seed=0)
     assert {s.key.benchmark for s in pairs} == {"x.bench.JaxJit"}
+
+
+@given(NAMES, ROUNDS, SEEDS, st.data())
+def test_units_are_the_sessions_in_order_with_whole_pairs_together(
+    names: list[str], rounds: int, seed: int, data: st.DataObject
+) -> None:
+    sessions = pair_plan(names, rounds, seed, beside=(T,))
+    left = [session for session in sessions if data.draw(st.booleans())]
+    together = list(units(left, pairs_together=True))
+    assert [session for unit in together for session in unit] == left
+    for unit in together:
+        assert len({(session.key.round, session.key.benchmark) for session in unit}) == 1
+    whole = {key for key in {(s.key.round, s.key.benchmark) for s in left} if _pair_left(left, key)}
+    assert {(u[0].key.round, u[0].key.benchmark) for u in together if len(u) == 2} == whole
+    assert [(session,) for session in left] == list(units(left, pairs_together=False))
+
+
+def _pair_left(left: list[PlannedSession], key: tuple[int, str]) -> bool:
+    return sum((session.key.round, session.key.benchmark) == key for session in left) == 2

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import asv.results
@@ -111,9 +112,39 @@ def test_a_skipped_benchmark_is_noted_once_and_not_tried_again(ready_tracker: Tr
     summary, _ = ready_tracker.campaign(sessions=3, patterns=("spin", "turn"))
     assert (summary.finished, summary.skipped, summary.failed) == (6, 6, 0)
     skips = ready_tracker.sidecar().failures
-    assert [(f.stage, f.reason) for f in skips] == [("skipped", "mini is not installed")]
+    assert {(f.release, f.stage, f.reason) for f in skips} == {
+        (release, "skipped", "mini is not installed") for release in ("mini/1.0", "mini/2.0")
+    }
     ready_tracker.campaign(sessions=3, patterns=("spin", "turn"))
-    assert len(ready_tracker.sidecar().failures) == 1
+    assert len(ready_tracker.sidecar().failures) == 2
+
+
+def test_a_pair_takes_turns_and_never_runs_at_once(ready_tracker: Tracker) -> None:
+    ready_tracker.control({SPIN: {"seconds": 0.3}})
+    ready_tracker.campaign(sessions=2)
+    sessions = ready_tracker.sidecar().sessions
+    spans = sorted((s.record.started_at - 0.3, s.record.started_at) for s in sessions)
+    assert len(spans) == 4
+    assert all(end <= start + 0.01 for (_, end), (start, _) in pairwise(spans))
+
+
+def test_a_harness_that_takes_no_turns_is_no_data(ready_tracker: Tracker) -> None:
+    ready_tracker.control({SPIN: {"mode": "alone"}})
+    summary, _ = ready_tracker.campaign(sessions=1)
+    reasons = [failure.reason for failure in ready_tracker.sidecar().failures]
+    assert reasons == ["the suite's harness takes no turns (STEPWATCH_TURNS)"] * 2
+    assert summary.finished == 2, "tried again one after the other, they are sound sessions"
+
+
+def test_a_partner_that_hangs_is_killed_and_the_other_is_measured(ready_tracker: Tracker) -> None:
+    ready_tracker.control({f"{SPIN}@1.0": {"seconds": 60.0}})
+    bench = ready_tracker.config.suite / "spin" / "bench.py"
+    bench.write_text(bench.read_text().replace("timeout = 20", "timeout = 2"))
+    summary, _ = ready_tracker.campaign(sessions=1)
+    sessions = ready_tracker.sidecar().sessions
+    assert [session.place.release for session in sessions] == ["mini/2.0"]
+    assert summary.failed == 1
+    assert any("no end after 2 s (killed)" in f.reason for f in ready_tracker.sidecar().failures)
 
 
 def test_a_release_that_cannot_be_installed_is_recorded_and_the_rest_goes_on(ready_tracker: Tracker) -> None:

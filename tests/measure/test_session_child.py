@@ -17,7 +17,7 @@ from stepwatch.measure.session import (
     Skipped,
     child_environment,
     read_record,
-    run_session,
+    run_sessions,
 )
 
 if TYPE_CHECKING:
@@ -58,7 +58,7 @@ def test_a_child_sees_what_a_session_needs_and_no_flag_or_token() -> None:
 
 
 def test_a_session_of_a_suite_whose_library_is_missing_fails_with_the_last_line(tracker: Tracker) -> None:
-    result = run_session(request(tracker.config.suite))
+    (result,) = run_sessions([request(tracker.config.suite)])
     assert isinstance(result, Failed)
     assert result.reason == "ModuleNotFoundError: No module named 'mini'"
     assert "Traceback" in result.detail
@@ -67,14 +67,14 @@ def test_a_session_of_a_suite_whose_library_is_missing_fails_with_the_last_line(
 def test_a_child_that_dies_of_a_signal_is_named_by_it(tracker: Tracker) -> None:
     bench = tracker.root / "mini_suite" / "spin" / "bench.py"
     bench.write_text("import os, signal\nos.kill(os.getpid(), signal.SIGSEGV)\n")
-    result = run_session(request(tracker.config.suite))
+    (result,) = run_sessions([request(tracker.config.suite)])
     assert isinstance(result, Failed)
     assert result.reason == "killed by SIGSEGV"
 
 
 def test_a_silent_failure_still_has_a_reason(tracker: Tracker) -> None:
     (tracker.root / "mini_suite" / "spin" / "bench.py").write_text("import os\nos._exit(3)\n")
-    result = run_session(request(tracker.config.suite))
+    (result,) = run_sessions([request(tracker.config.suite)])
     assert result == Failed(reason="exit status 3 without a word", detail="")
 
 

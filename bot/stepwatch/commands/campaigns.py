@@ -45,6 +45,8 @@ class Request:
     machine: str | None = None
     seed: int | None = None
     plant: str = ""
+    turns: bool | None = None
+    """None: pairs take turns on a CPU. On a GPU both models would have to fit into its memory at once."""
     results: Path | None = None
 
 
@@ -82,6 +84,7 @@ def prepare(config: Config, request: Request, store: EnvironmentStore, *, build:
         machine=request.machine or config.machine or default_machine(accelerator, size),
         seed=request.seed,
         plant=request.plant,
+        turns=accelerator == "cpu" if request.turns is None else request.turns,
         results=request.results or config.results,
         history_repo=config.history_repo,
         locks=config.locks,

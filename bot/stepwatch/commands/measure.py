@@ -36,6 +36,8 @@ if TYPE_CHECKING:
 @click.option("--allow-large", is_flag=True, help="Allow torch's CUDA build on a CPU (several GB).")
 @click.option("--plant", default="", metavar="W=F",
               help="Self-test: slow workload W of the contender down by factor F (mlp=1.10).")  # fmt: skip
+@click.option("--turns/--no-turns", default=None,
+              help="Let the two sessions of a pair take turns; default: on a CPU.")  # fmt: skip
 @click.option("--json", "as_json", is_flag=True, help="Write the plan, or how it ended, as JSON.")
 def command(  # noqa: PLR0913  one parameter per option
     *,
@@ -53,6 +55,7 @@ def command(  # noqa: PLR0913  one parameter per option
     machine: str | None,
     allow_large: bool,
     plant: str,
+    turns: bool | None,
     as_json: bool,
 ) -> None:
     r"""Measure releases, session by session, in random adjacent pairs.
@@ -77,8 +80,8 @@ def command(  # noqa: PLR0913  one parameter per option
     store = open_store(config, allow_large=allow_large)
     request = Request(
         spec=spec, a_a=a_a, beside=beside, beside_sessions=beside_sessions, sessions=sessions,
-        patterns=patterns, accelerator=accelerator,
-        size=size, machine=machine, seed=seed, plant=plant, results=results and results.resolve(),
+        patterns=patterns, accelerator=accelerator, size=size, machine=machine, seed=seed, plant=plant,
+        turns=turns, results=results and results.resolve(),
     )  # fmt: skip
     job = prepare(config, request, store, build=not only_plan)
     if only_plan:

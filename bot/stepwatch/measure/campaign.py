@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from stepwatch.model import Side
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
     from stepwatch.model import RecordedSession
 
@@ -116,3 +116,29 @@ def session_key(session: RecordedSession) -> SessionKey:
     return SessionKey(
         round=place.pair, benchmark=session.record.benchmark, side=place.side, release=place.release
     )
+
+
+def units(
+    sessions: Sequence[PlannedSession], *, pairs_together: bool
+) -> Iterator[tuple[PlannedSession, ...]]:
+    """The sessions in the order they run; with `pairs_together` the two of a pair are one unit."""
+    waiting: PlannedSession | None = None
+    for session in sessions:
+        if waiting is not None and _are_pair(waiting, session):
+            yield waiting, session
+            waiting = None
+            continue
+        if waiting is not None:
+            yield (waiting,)
+        waiting = session if pairs_together else None
+        if not pairs_together:
+            yield (session,)
+    if waiting is not None:
+        yield (waiting,)
+
+
+def _are_pair(left: PlannedSession, right: PlannedSession) -> bool:
+    return (left.key.round, left.key.benchmark) == (right.key.round, right.key.benchmark) and {
+        left.key.side,
+        right.key.side,
+    } == {Side.BASELINE, Side.CONTENDER}

@@ -2,8 +2,8 @@
 
 asv runs one release after the other and saves at the end, so machine drift looks like a difference and a
 crash loses hours. Here each session is on disk before the next one begins: first its sidecar line, the
-record of truth, then the asv rows derived from it. A kill at any moment loses the running session alone;
-the next start derives the rows again and goes on with what is left.
+record of truth, then the asv rows derived from it. A kill at any moment loses what is running (one session,
+or the two of a pair that take turns); the next start derives the rows again and goes on with what is left.
 """
 
 from __future__ import annotations
@@ -16,7 +16,14 @@ from typing import TYPE_CHECKING, Literal
 from stepwatch.errors import EnvironmentFailed, UsageError
 from stepwatch.history.sidecar import read_sidecar
 from stepwatch.measure.asv_results import ENVIRONMENT_TYPE, freeze_machine, read_revisions
-from stepwatch.measure.campaign import PlannedSession, SessionKey, plan, remaining, session_key
+from stepwatch.measure.campaign import (
+    PlannedSession,
+    SessionKey,
+    plan,
+    remaining,
+    session_key,
+    units,
+)
 from stepwatch.measure.events import (
     EnvironmentBroken,
     EnvironmentReady,
@@ -37,7 +44,7 @@ from stepwatch.measure.session import (
     SessionResult,
     Skipped,
     device_name,
-    run_session,
+    run_sessions,
 )
 from stepwatch.measure.sidecar import SidecarWriter, open_sidecar
 from stepwatch.measure.storage import machine_lock
@@ -45,6 +52,8 @@ from stepwatch.measure.suite import save_benchmarks
 from stepwatch.model import Place, RecordedFailure, RecordedSession, Side
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from stepwatch.history.sidecar import Sidecar
     from stepwatch.measure.asv_results import Revision
     from stepwatch.measure.environments import BuiltEnvironment, EnvironmentStore
@@ -152,22 +161,41 @@ class _Run:
                 )
 
     def _run_sessions(self) -> None:
-        broken_pairs: set[tuple[int, str]] = set()
-        for index, session in enumerate(self.todo):
-            pair = (session.key.round, session.key.benchmark)
-            paired = session.key.side in (Side.BASELINE, Side.CONTENDER)
-            if not self._is_open(session) or (paired and pair in broken_pairs):
-                self.summary.skipped += 1
-                continue
-            left = self.records.expected_total(s.key.benchmark for s in self.todo[index:] if self._is_open(s))
-            number, total = index + 1, len(self.todo)
-            self.progress(SessionStarted(session=session, number=number, total=total, seconds_left=left))
-            started = time.monotonic()
-            if self._run_place(session):
-                seconds = time.monotonic() - started
+        number = 0
+        for unit in units(self.todo, pairs_together=self.job.turns):
+            wanted = [session for session in unit if self._is_open(session)]
+            self.summary.skipped += len(unit) - len(wanted)
+            if wanted:
+                self._announce(wanted[0], number)
+                self._run_unit(wanted, number)
+            number += len(unit)
+
+    def _announce(self, session: PlannedSession, done: int) -> None:
+        left = self.records.expected_total(s.key.benchmark for s in self.todo[done:] if self._is_open(s))
+        total = len(self.todo)
+        self.progress(SessionStarted(session=session, number=done + 1, total=total, seconds_left=left))
+
+    def _run_unit(self, unit: Sequence[PlannedSession], done: int) -> None:
+        """Fill one place of the plan, or the two of a pair together; what failed is tried again alone."""
+        places = [_place(session, self.environments[session.key.release].stamp.lock) for session in unit]
+        results = run_sessions([self._request(session) for session in unit])
+        for offset, (session, place, result) in enumerate(zip(unit, places, results, strict=True)):
+            seconds = self._settle(session, place, result, attempt=1) or self._try_again(session)
+            if seconds is not None:
+                number, total = done + offset + 1, len(self.todo)
                 self.progress(SessionFinished(session=session, number=number, total=total, seconds=seconds))
-            elif paired:
-                broken_pairs.add(pair)
+
+    def _try_again(self, session: PlannedSession) -> float | None:
+        """Further attempts at a place, alone; the session's seconds if one filled it."""
+        for attempt in range(2, ATTEMPTS + 1):
+            if not self._is_open(session):
+                return None
+            place = _place(session, self.environments[session.key.release].stamp.lock)
+            (result,) = run_sessions([self._request(session)])
+            seconds = self._settle(session, place, result, attempt=attempt)
+            if seconds is not None:
+                return seconds
+        return None
 
     def _is_open(self, session: PlannedSession) -> bool:
         """Whether a session is worth running: its release, and the other side's, can still be measured."""
@@ -179,30 +207,32 @@ class _Run:
             for name in needed
         )
 
-    def _run_place(self, session: PlannedSession) -> bool:
-        """Try to fill one place of the plan; whether it is filled now."""
-        key, environment = session.key, self.environments[session.key.release]
-        for attempt in range(1, ATTEMPTS + 1):
-            place = _place(session, environment.stamp.lock)
-            result = self._checked(run_session(self._request(session, environment)))
-            match result:
-                case Finished(record=record):
-                    self._keep(RecordedSession(place=place, record=record))
-                    return True
-                case Skipped(reason=reason):
-                    failed = Failed(reason=reason, detail="")
-                    self._record_failure(place, key.release, key.benchmark, "skipped", failed)
-                    self._close(key, reason)
-                    self.summary.skipped += 1
-                    return False
-                case Failed(reason=reason):
-                    self._record_failure(place, key.release, key.benchmark, "session", result)
-                    self.progress(SessionFailed(session=session, reason=reason, retry=attempt < ATTEMPTS))
+    def _settle(
+        self, session: PlannedSession, place: Place, result: SessionResult, *, attempt: int
+    ) -> float | None:
+        """Record what came of an attempt; the session's seconds if the place is filled now."""
+        key = session.key
+        match self._checked(result):
+            case Finished(record=record):
+                self._keep(RecordedSession(place=place, record=record))
+                return record.wall_seconds
+            case Skipped(reason=reason):
+                failed = Failed(reason=reason, detail="")
+                self._record_failure(place, key.release, key.benchmark, "skipped", failed)
+                self._close(key, reason)
+                self.summary.skipped += 1
+            case Failed(reason=reason) as failed:
+                self._record_failure(place, key.release, key.benchmark, "session", failed)
+                self.progress(SessionFailed(session=session, reason=reason, retry=attempt < ATTEMPTS))
+                if attempt == ATTEMPTS:
+                    self._leave_empty(key)
+        return None
+
+    def _leave_empty(self, key: SessionKey) -> None:
         self.summary.failed += 1
         self.empty_places[key.benchmark, key.release] += 1
         if self.empty_places[key.benchmark, key.release] >= FAILURES_BEFORE_CLOSING:
             self._close(key, f"{FAILURES_BEFORE_CLOSING} sessions failed")
-        return False
 
     def _close(self, key: SessionKey, reason: str) -> None:
         self.closed.add((key.benchmark, key.release))
@@ -222,7 +252,8 @@ class _Run:
                 return Failed(reason=str(error), detail="")
         return result
 
-    def _request(self, session: PlannedSession, environment: BuiltEnvironment) -> SessionRequest:
+    def _request(self, session: PlannedSession) -> SessionRequest:
+        environment = self.environments[session.key.release]
         group = self.job.groups[session.key.benchmark]
         revision = self.revisions[session.key.release]
         planted = session.key.side is not Side.BASELINE and session.key.side is not Side.BESIDE

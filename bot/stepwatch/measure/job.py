@@ -38,6 +38,8 @@ class Job:
     seed: int | None = None
     """None: the one on disk, else a fresh one."""
     plant: str = ""
+    turns: bool = True
+    """Whether the two sessions of a pair take turns; else one runs after the other."""
     results: Path
     history_repo: Path
     locks: Path

@@ -14,6 +14,7 @@ import os
 import signal
 import subprocess
 import tempfile
+import time
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -24,7 +25,7 @@ from asv.runner import BENCHMARK_RUN_SCRIPT
 from stepwatch.model import SessionRecord
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
 RECORD_SCHEMA = 1
 DETAIL_CHARACTERS = 4000
@@ -91,47 +92,108 @@ class _SkippedRecord(msgspec.Struct, frozen=True):
     benchmark: str
 
 
-def run_session(request: SessionRequest) -> SessionResult:
-    """Run one session to its end; at most `timeout_seconds`, then its whole process group is killed.
+def run_sessions(requests: Sequence[SessionRequest]) -> list[SessionResult]:
+    """Run one session, or the two of a pair taking turns: only one of them computes at any moment.
 
-    An interrupt (KeyboardInterrupt) also kills the process group, and goes on upward.
+    Each has at most its `timeout_seconds` (a pair the sum of both, since each waits for the other); then its
+    whole process group is killed. An interrupt (KeyboardInterrupt) also kills the process groups, and goes on
+    upward.
+
+    Args:
+        requests: one, or two in the order of their first turns.
     """
-    with tempfile.TemporaryDirectory(prefix="stepwatch-session-") as name:
-        folder = Path(name)
-        code = _run_child(request, folder)
-        detail = _tail(folder / _OUTPUT_FILE)
-        if code is None:
-            return Failed(reason=f"no end after {request.timeout_seconds:g} s (killed)", detail=detail)
-        if code:
-            return Failed(reason=_exit_reason(code, detail), detail=detail)
-        return read_record(
-            folder / _SESSION_FILE,
-            benchmark=request.benchmark,
-            accelerator=request.accelerator,
-            detail=detail,
-        )
+    with contextlib.ExitStack() as stack:
+        folders = [
+            Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="stepwatch-session-")))
+            for _ in requests
+        ]
+        codes = _run_children(list(zip(requests, folders, strict=True)))
+        return [
+            _result(request, folder, code, turns=len(requests) > 1)
+            for request, folder, code in zip(requests, folders, codes, strict=True)
+        ]
 
 
-def _run_child(request: SessionRequest, folder: Path) -> int | None:
-    """Start the child, wait for it, leave nothing of it behind; its exit status, or None after a timeout."""
+def _result(request: SessionRequest, folder: Path, code: int | None, *, turns: bool) -> SessionResult:
+    detail = _tail(folder / _OUTPUT_FILE)
+    if code is None:
+        return Failed(reason=f"no end after {request.timeout_seconds:g} s (killed)", detail=detail)
+    if code:
+        return Failed(reason=_exit_reason(code, detail), detail=detail)
+    result = read_record(
+        folder / _SESSION_FILE, benchmark=request.benchmark, accelerator=request.accelerator, detail=detail
+    )
+    if turns and isinstance(result, Finished) and "turns" not in result.record.settings:
+        return Failed(reason="the suite's harness takes no turns (STEPWATCH_TURNS)", detail=detail)
+    return result
+
+
+def _run_children(jobs: Sequence[tuple[SessionRequest, Path]]) -> list[int | None]:
+    """Start the children, wait for them, leave nothing behind; exit statuses, None after a timeout."""
+    children: list[subprocess.Popen[bytes]] = []
+    codes: list[int | None] = []
+    started = time.monotonic()
+    together = sum(request.timeout_seconds for request, _ in jobs)
+    try:
+        with _turn_pipes(len(jobs)) as pipes:
+            for (request, folder), pipe in zip(jobs, pipes, strict=True):
+                children.append(_start_child(request, folder, pipe))
+        for (request, _), child in zip(jobs, children, strict=True):
+            # The second of a pair may have waited for the first until that was killed: it gets its own time.
+            left = max(started + together - time.monotonic(), request.timeout_seconds if codes else 0.0)
+            codes.append(_wait(child, left))
+    finally:
+        for child in children:
+            kill_group(child)
+    return codes
+
+
+def _start_child(
+    request: SessionRequest, folder: Path, pipe: tuple[int, int] | None
+) -> subprocess.Popen[bytes]:
     command = [request.python, BENCHMARK_RUN_SCRIPT, "setup_cache", request.suite, request.benchmark_id, "{}"]
+    environment = child_environment(request, folder / _SESSION_FILE, os.environ)
+    if pipe is not None:
+        environment["STEPWATCH_TURNS"] = f"{pipe[0]},{pipe[1]}"
     with (folder / _OUTPUT_FILE).open("wb") as output:
-        child = subprocess.Popen(
+        return subprocess.Popen(
             command,
             cwd=folder,
-            env=child_environment(request, folder / _SESSION_FILE, os.environ),
+            env=environment,
             stdin=subprocess.DEVNULL,
             stdout=output,
             stderr=subprocess.STDOUT,
             process_group=0,
+            pass_fds=pipe or (),
             preexec_fn=_die_with_parent(),  # noqa: PLW1509  one prctl call, safe: this process has no threads
         )
+
+
+@contextlib.contextmanager
+def _turn_pipes(count: int) -> Iterator[list[tuple[int, int] | None]]:
+    """For each session where its turn comes from and where it goes; the first has the first turn.
+
+    Our own copies are closed as soon as the children have theirs: a session must learn of its partner's end.
+    """
+    if count == 1:
+        yield [None]
+        return
+    first, second = os.pipe(), os.pipe()
     try:
-        return child.wait(request.timeout_seconds)
-    except subprocess.TimeoutExpired:
-        return None
+        os.write(first[1], b".")
+        yield [(first[0], second[1]), (second[0], first[1])]
     finally:
+        for descriptor in (*first, *second):
+            os.close(descriptor)
+
+
+def _wait(child: subprocess.Popen[bytes], seconds: float) -> int | None:
+    """The exit status of a child; None if it had to be killed."""
+    try:
+        return child.wait(seconds)
+    except subprocess.TimeoutExpired:
         kill_group(child)
+        return None
 
 
 def kill_group(child: subprocess.Popen[bytes]) -> None:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from stepwatch.model import SessionRecord
 
-_CONSEQUENCES = frozenset({"affinity", "block_steps", "cache_dir", "core", "timed_samples"})
+_CONSEQUENCES = frozenset({"affinity", "block_steps", "cache_dir", "core", "turns", "timed_samples"})
 """Settings that say where a session ran, or follow from how fast it ran: no candidates for a cause."""
 
 

@@ -11,10 +11,23 @@ from pathlib import Path
 CONTROL = Path(__file__).with_name("control.json")
 
 
+class Turns:
+    """The least that the protocol asks: wait for the turn; what ends gives it on."""
+
+    def __init__(self, pipes: str | None) -> None:
+        self.pipes = [int(pipe) for pipe in pipes.split(",")] if pipes else []
+
+    def take(self) -> None:
+        if self.pipes:
+            os.read(self.pipes[0], 1)
+
+
 def session(benchmark: str) -> dict:
     """Do what the control file says for this benchmark (and release), then write and return a record."""
     import mini
 
+    turns = Turns(os.environ.get("STEPWATCH_TURNS"))
+    turns.take()
     control = json.loads(CONTROL.read_text()) if CONTROL.exists() else {}
     wanted = control.get(f"{benchmark}@{mini.__version__}", control.get(benchmark, {}))
     time.sleep(wanted.get("seconds", 0.0))
@@ -60,7 +73,11 @@ def _record(benchmark: str, version: str, wanted: dict) -> dict:
         "device": {"platform": "cpu", "kind": wanted.get("device", "mini processor")},
         "machine_before": {},
         "machine_after": {},
-        "settings": {"planted_slowdown": factor, "cache": os.environ.get("STEPWATCH_CACHE_DIR", "")},
+        "settings": {
+            "planted_slowdown": factor,
+            "cache": os.environ.get("STEPWATCH_CACHE_DIR", ""),
+            **({} if wanted.get("mode") == "alone" and "STEPWATCH_TURNS" in os.environ else {"turns": 1}),
+        },
         "parameters": 1,
     }
 
