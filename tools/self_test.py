@@ -22,7 +22,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 PAGE = ROOT / "docs/reference/self-test.md"
 RELEASE = "jax/0.4.33"
-BENCH = r"(mlp\.bench|probes\.while_scalar)\.JaxJit"
+BENCH = r"(mlp\.bench|embed\.bench|probes\.while_scalar)\.JaxJit"
 PLANT = "mlp=1.10"
 PLANTED_ROW = "mlp.bench.JaxJit.track_step_cpu"
 OUTCOMES = ("regressed", "improved", "unchanged", "inconclusive", "broken")
