@@ -32,7 +32,7 @@ wheel: | dev  ## the fast tests again, against the built wheel instead of the ch
 	tools/test_wheel.sh
 
 e2e: | dev  ## parity of the frameworks and the real end-to-end runs
-	.venv/bin/python -m pytest -q -m "e2e or parity" tests
+	.venv/bin/python -m pytest -q -n 2 --dist loadfile -m "e2e or parity" tests
 
 bench: | dev  ## stepwatch's own speed, measured: ratios side by side
 	$(PY) tools/bench.py

@@ -1,20 +1,8 @@
 """What asv and stepwatch measure of the recommender."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 from suites._harness.benchmarks import AbstractJaxJit, AbstractTorchCompile, AbstractTorchEager, Record
 from suites.embed import jax_step, torch_step
 from suites.embed.workload import WORKLOAD
-
-if TYPE_CHECKING:
-    import torch
-
-    from suites._harness.data import Problem
-    from suites._harness.jax_runtime import JaxProgram
-    from suites._harness.torch_runtime import TorchStep
-    from suites.embed.workload import Spec
 
 
 class JaxJit(AbstractJaxJit):
@@ -22,10 +10,7 @@ class JaxJit(AbstractJaxJit):
 
     version = "1"
     workload = WORKLOAD
-
-    def build(self, problem: Problem[Spec]) -> JaxProgram:
-        """See the base class."""
-        return jax_step.build(problem)
+    build = staticmethod(jax_step.build)
 
     def setup_cache(self) -> Record:
         """Run one session."""
@@ -37,10 +22,7 @@ class TorchEager(AbstractTorchEager):
 
     version = "1"
     workload = WORKLOAD
-
-    def build(self, problem: Problem[Spec], *, device: torch.device, compiled: bool) -> TorchStep:
-        """See the base class."""
-        return torch_step.build(problem, device=device, compiled=compiled)
+    build = staticmethod(torch_step.build)
 
     def setup_cache(self) -> Record:
         """Run one session."""
@@ -52,10 +34,7 @@ class TorchCompile(AbstractTorchCompile):
 
     version = "1"
     workload = WORKLOAD
-
-    def build(self, problem: Problem[Spec], *, device: torch.device, compiled: bool) -> TorchStep:
-        """See the base class."""
-        return torch_step.build(problem, device=device, compiled=compiled)
+    build = staticmethod(torch_step.build)
 
     def setup_cache(self) -> Record:
         """Run one session."""

@@ -22,6 +22,7 @@ pytestmark = pytest.mark.e2e
 
 ROOT = Path(__file__).resolve().parents[2]
 SPEC = "jax/0.4.31..jax/0.4.33"
+MACHINE = "box"
 PROBE = "probes.while_scalar.JaxJit.track_step_cpu"
 
 
@@ -31,10 +32,11 @@ class Tracker:
     def __init__(self, root: Path) -> None:
         self.root = root
         shutil.copytree(ROOT / "suites", root / "suites", ignore=shutil.ignore_patterns("__pycache__"))
-        shutil.copy(ROOT / "stepwatch.toml", root)
-        settings = json.loads((ROOT / "asv.conf.json").read_text())
-        settings["env_dir"] = str(ROOT / ".stepwatch" / "envs")
-        (root / "asv.conf.json").write_text(json.dumps(settings))
+        settings = (ROOT / "stepwatch.toml").read_text()
+        (root / "stepwatch.toml").write_text(f'machine = "{MACHINE}"\n{settings}')
+        asv_settings = json.loads((ROOT / "asv.conf.json").read_text())
+        asv_settings["env_dir"] = str(ROOT / ".stepwatch" / "envs")
+        (root / "asv.conf.json").write_text(json.dumps(asv_settings))
 
     def run(self, *command: str, check: bool = True, **variables: str) -> subprocess.CompletedProcess[str]:
         """Run `stepwatch ...` or `asv ...` here; an unexpected failure shows what it printed."""
@@ -53,9 +55,8 @@ class Tracker:
 
     @property
     def machine(self) -> Path:
-        """The one machine folder of the results."""
-        (folder,) = [path for path in (self.root / "results").iterdir() if path.is_dir()]
-        return folder
+        """The machine folder that `stepwatch measure` writes to."""
+        return self.root / "results" / MACHINE
 
 
 def _uv_cache() -> str:
@@ -179,3 +180,26 @@ def test_asv_find_names_the_release(chain: Tracker) -> None:
         check=True,
     ).stdout
     assert f"Greatest regression found: {hashes[:8]}" in done.stdout, done.stdout
+
+
+@pytest.mark.parametrize(("plant", "outcome"), [("", None), ("mlp=1.30", "regressed")])
+def test_a_planted_slowdown_is_found_and_none_is_invented(
+    chain: Tracker, plant: str, outcome: str | None
+) -> None:
+    """A coarse one of the runs of docs/reference/self-test.md: 30 %, so that a busy CI machine will do."""
+    planted = ["--plant", plant] if plant else []
+    chain.run(
+        "stepwatch",
+        "measure",
+        "--a-a",
+        "jax/0.4.33",
+        "--sessions",
+        "8",
+        "--bench",
+        "mlp.bench.JaxJit",
+        *planted,
+    )
+    chain.run("stepwatch", "analyse", "--a-a", "jax/0.4.33", "--output", "self-test.json", *planted)
+    rows = json.loads((chain.root / "self-test.json").read_text())["verdicts"]
+    regressed = [row["benchmark"] for row in rows if row["outcome"] == "regressed"]
+    assert regressed == (["mlp.bench.JaxJit.track_step_cpu"] if outcome else [])
