@@ -65,7 +65,7 @@ class LazyGroup(click.Group):
 @click.group(cls=LazyGroup, epilog=EXIT_CODES, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, prog_name="stepwatch")
 def stepwatch() -> None:
-    r"""Which JAX or PyTorch release made the training step slower: by how much, since when.
+    """Which JAX or PyTorch release made the training step slower: by how much, since when.
 
     \b
     Example:

@@ -35,7 +35,7 @@ MACHINE = "demo-cpu"
     help="Each run gets a folder of its own below this one.",
 )
 def command(*, output: Path) -> None:
-    r"""The whole chain on real releases: measure, judge, show.
+    """The whole chain on real releases: measure, judge, show.
 
     jaxlib 0.4.31 -> 0.4.33 changed the CPU runtime. This builds the environments of both and of one torch
     release, measures a small core set in random adjacent pairs, judges it, and writes the report, the

@@ -58,7 +58,7 @@ def command(  # noqa: PLR0913  one parameter per option
     turns: bool | None,
     as_json: bool,
 ) -> None:
-    r"""Measure releases, session by session, in random adjacent pairs.
+    """Measure releases, session by session, in random adjacent pairs.
 
     SPEC is a range (its two ends are compared) or one release. Every finished session is on disk before the
     next one starts; the same command goes on where an earlier one stopped, and a larger --sessions adds to

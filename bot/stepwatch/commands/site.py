@@ -13,7 +13,7 @@ from stepwatch.config import load_config
 @click.option("--results", type=click.Path(path_type=Path), metavar="DIR", help="Default: asv.conf.json's.")
 @click.option("--output", type=click.Path(path_type=Path), metavar="DIR", help="Default: asv.conf.json's.")
 def command(*, results: Path | None, output: Path | None) -> None:
-    r"""Build asv's HTML history site from the same results.
+    """Build asv's HTML history site from the same results.
 
     \b
     Example:
