@@ -14,8 +14,6 @@ import json
 import platform
 import subprocess
 import sys
-import tempfile
-import time
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -34,7 +32,6 @@ class Run:
 
     kind: str
     seed: int
-    seconds: float
     verdicts: list[dict[str, object]]
 
     def count(self, outcome: str) -> int:
@@ -67,7 +64,6 @@ def run_path(kind: str, seed: int, sessions: int, folder: Path) -> Run:
     """Measure and analyse once, into a folder of its own."""
     plant = [] if kind == "A/A" else ["--plant", PLANT]
     place = ["--results", str(folder / "results"), "--machine", "self-test"]
-    started = time.monotonic()
     stepwatch(
         "measure",
         "--a-a",
@@ -83,7 +79,7 @@ def run_path(kind: str, seed: int, sessions: int, folder: Path) -> Run:
     )
     stepwatch("analyse", "--a-a", RELEASE, "--output", str(folder / "report.json"), *plant, *place)
     report = json.loads((folder / "report.json").read_text())
-    return Run(kind=kind, seed=seed, seconds=time.monotonic() - started, verdicts=report["verdicts"])
+    return Run(kind=kind, seed=seed, verdicts=report["verdicts"])
 
 
 def page(runs: list[Run], sessions: int) -> str:
@@ -105,8 +101,8 @@ def page(runs: list[Run], sessions: int) -> str:
         lines.append(f"- **{kind}**: {hope} in **{good} of {len(chosen)}** runs.")
     lines += [
         "",
-        f"| run | seed | {' | '.join(OUTCOMES)} | `mlp` step: ratio (interval), e-value | min | as hoped |",
-        f"|---|---|{'---|' * len(OUTCOMES)}---|---|---|",
+        f"| run | seed | {' | '.join(OUTCOMES)} | `mlp` step: ratio (interval), e-value | as hoped |",
+        f"|---|---|{'---|' * len(OUTCOMES)}---|---|",
     ]
     for run in runs:
         row = run.planted
@@ -118,7 +114,7 @@ def page(runs: list[Run], sessions: int) -> str:
         counts = " | ".join(str(run.count(outcome)) for outcome in OUTCOMES)
         lines.append(
             f"| {run.kind} | {run.seed} | {counts} | {row['ratio']:.3f} ({interval}), {row['e_value']:.3g} "
-            f"| {run.seconds / 60:.1f} | {'yes' if run.as_hoped else '**no**'} |"
+            f"| {'yes' if run.as_hoped else '**no**'} |"
         )
     return "\n".join(lines) + "\n"
 
@@ -130,23 +126,22 @@ def main() -> int:
     )
     parser.add_argument("--runs", type=int, default=10, help="of each kind")
     parser.add_argument("--sessions", type=int, default=8, help="a side")
-    parser.add_argument("--no-page", action="store_true", help="print the page instead of writing it")
+    parser.add_argument(
+        "--folder",
+        type=Path,
+        default=ROOT / ".stepwatch/self-test",
+        help="where the runs are kept; those that are there are judged again, not measured again",
+    )
     asked = parser.parse_args()
     runs = []
-    with tempfile.TemporaryDirectory(prefix="stepwatch-self-test-") as scratch:
-        for number in range(asked.runs):
-            for kind in ("A/A", "planted 10 %"):
-                folder = Path(scratch) / f"{number}-{'a-a' if kind == 'A/A' else 'planted'}"
-                folder.mkdir()
-                runs.append(run_path(kind, number + 1, asked.sessions, folder))
-                sys.stderr.write(
-                    f"{kind} {number + 1}: {'as hoped' if runs[-1].as_hoped else 'NOT AS HOPED'}\n"
-                )
+    for number in range(asked.runs):
+        for kind in ("A/A", "planted 10 %"):
+            folder = asked.folder / f"{number + 1}-{'a-a' if kind == 'A/A' else 'planted'}"
+            folder.mkdir(parents=True, exist_ok=True)
+            runs.append(run_path(kind, number + 1, asked.sessions, folder))
+            sys.stderr.write(f"{kind} {number + 1}: {'as hoped' if runs[-1].as_hoped else 'NOT AS HOPED'}\n")
     runs.sort(key=lambda run: run.kind)
-    if asked.no_page:
-        sys.stdout.write(page(runs, asked.sessions))
-    else:
-        PAGE.write_text(page(runs, asked.sessions))
+    PAGE.write_text(page(runs, asked.sessions))
     return 0 if all(run.as_hoped for run in runs) else 1
 
 
