@@ -2,12 +2,11 @@
 # checkout (.venv and .stepwatch), given git and Python 3.11 or 3.12.
 
 PY := .venv/bin/python
-export PYTHONDONTWRITEBYTECODE := 1
 
-.PHONY: help demo test check unit wheel e2e bench docs constraints clean
+.PHONY: help demo test check unit wheel e2e bench docs constraints dev clean
 
 help:  ## list the targets
-	@grep -E '^[a-z]+:.*##' Makefile | sed 's/:.*##/\t/' | expand -t 14
+	@grep -E '^[a-z0-9]+:.*##' Makefile | sed 's/:.*##/\t/' | expand -t 14
 
 demo:  ## the whole chain on real releases: measure, judge, show (no GPU, no account)
 	@tools/bootstrap.sh
