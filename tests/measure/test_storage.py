@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from stepwatch.errors import StorageFailed
-from stepwatch.measure.storage import FileLock, append_line, create_atomically
+from stepwatch.measure.storage import FileLock, append_line, create_atomically, storage_errors
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -77,3 +77,30 @@ def test_a_lock_that_cannot_be_made_is_one_error(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(StorageFailed, match=r"file/lock: "):
         FileLock(tmp_path / "file" / "lock").acquire()
+
+
+@pytest.mark.parametrize(
+    ("number", "step"),
+    [
+        (errno.ENOSPC, "make room and run the same command again"),
+        (errno.EDQUOT, "make room and run the same command again"),
+        (errno.EROFS, "make that place writable and run"),
+        (errno.EACCES, "make that place writable and run"),
+        (errno.EISDIR, "put that right and run"),
+        (errno.EEXIST, "put that right and run"),
+    ],
+)
+def test_the_next_step_fits_what_went_wrong(tmp_path: Path, number: int, step: str) -> None:
+    with pytest.raises(StorageFailed) as failed, storage_errors(tmp_path):
+        raise OSError(number, os.strerror(number))
+    assert f"{os.strerror(number)}; finished sessions are safe: {step}" in str(failed.value)
+
+
+def test_a_file_that_somebody_removed_is_not_begun_again_by_appending(tmp_path: Path) -> None:
+    path = tmp_path / "file.jsonl"
+    append_line(path, b"one")
+    append_line(path, b"two", create=False)
+    path.unlink()
+    with pytest.raises(StorageFailed, match=r"file\.jsonl: No such file"):
+        append_line(path, b"three", create=False)
+    assert not path.exists()

@@ -17,15 +17,23 @@ if TYPE_CHECKING:
 
 LOCK_FILE = ".measuring.lock"
 _BLOCK_BYTES = 65536
+_NO_ROOM = frozenset({errno.ENOSPC, errno.EDQUOT})
+_FORBIDDEN = frozenset({errno.EROFS, errno.EACCES, errno.EPERM})
 
 
 @contextmanager
 def storage_errors(path: Path) -> Iterator[None]:
-    """Turn an `OSError` of the block into `StorageFailed` naming `path`."""
+    """Turn an `OSError` of the block into `StorageFailed` naming `path` and the step that helps."""
     try:
         yield
     except OSError as error:
-        raise StorageFailed(path, error.strerror or str(error)) from error
+        help_by = (
+            "make room" if error.errno in _NO_ROOM
+            else "make that place writable" if error.errno in _FORBIDDEN
+            else "put that right"
+        )  # fmt: skip
+        next_step = f"finished sessions are safe: {help_by} and run the same command again"
+        raise StorageFailed(path, error.strerror or str(error), next_step) from error
 
 
 def create_atomically(path: Path, data: bytes) -> bool:
@@ -48,8 +56,10 @@ def create_atomically(path: Path, data: bytes) -> bool:
     return True
 
 
-def append_line(path: Path, line: bytes) -> None:
+def append_line(path: Path, line: bytes, *, create: bool = True) -> None:
     """Append one line (without its newline) in a single write, synced to disk.
+
+    With `create` off the file must be there: a sidecar that somebody removed is not begun without its header.
 
     A torn last line, left by a kill or a full disk, is cut off first, so that a file only ever grows by
     whole lines. When the write fails the file is cut back to what it was.
@@ -58,8 +68,9 @@ def append_line(path: Path, line: bytes) -> None:
         StorageFailed: no space or no permission; the earlier lines are untouched.
     """
     with storage_errors(path):
-        path.parent.mkdir(parents=True, exist_ok=True)
-        handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o644)
+        if create:
+            path.parent.mkdir(parents=True, exist_ok=True)
+        handle = os.open(path, os.O_RDWR | os.O_APPEND | (os.O_CREAT if create else 0), 0o644)
         try:
             fcntl.flock(handle, fcntl.LOCK_EX)
             end = _end_of_last_line(handle)
