@@ -9,11 +9,20 @@ from __future__ import annotations
 import difflib
 import importlib
 import sys
+from contextlib import suppress
+from typing import NoReturn
 
 import click
 
 from stepwatch import __version__
-from stepwatch.errors import EXIT_DATA, EXIT_INTERRUPTED, EXIT_USAGE, StepwatchError
+from stepwatch.errors import (
+    EXIT_CLOSED_PIPE,
+    EXIT_DATA,
+    EXIT_INTERRUPTED,
+    EXIT_USAGE,
+    StepwatchError,
+    printable,
+)
 
 COMMANDS = {
     "analyse": "Judge what was measured: report.json, with a verdict per benchmark.",
@@ -26,7 +35,7 @@ COMMANDS = {
 
 EXIT_CODES = """\b
 Exit codes: 0 done · 1 a regression (only with --fail-on) · 2 usage or configuration ·
-3 data or analysis · 4 publishing · 130 interrupted."""
+3 data or analysis · 4 publishing · 130 interrupted · 141 output pipe closed."""
 
 
 class LazyGroup(click.Group):
@@ -83,19 +92,31 @@ def main(argv: list[str] | None = None) -> None:
     try:
         code = stepwatch.main(args=argv, prog_name="stepwatch", standalone_mode=False)
     except click.exceptions.Abort:
-        click.echo("stepwatch: interrupted", err=True)
-        sys.exit(EXIT_INTERRUPTED)
+        _leave("interrupted", EXIT_INTERRUPTED)
     except click.ClickException as error:
-        click.echo(f"stepwatch: {_usage_line(error)}", err=True)
-        sys.exit(EXIT_USAGE)
+        _leave(_usage_line(error), EXIT_USAGE)
     except StepwatchError as error:
-        click.echo(f"stepwatch: {error}", err=True)
-        sys.exit(error.exit_code)
+        _leave(str(error), error.exit_code)
     except OSError as error:
         # Where a fault of the file system has no better place, it is still one line and not a traceback.
-        click.echo(f"stepwatch: {error.filename or 'file system'}: {error.strerror or error}", err=True)
-        sys.exit(EXIT_DATA)
+        _leave(f"{error.filename or 'file system'}: {_os_reason(error)}", EXIT_DATA)
+    except SystemExit as left:
+        # click, and Rich too, leave with 1 when nobody reads their output any more; here 1 is a verdict.
+        if isinstance(left.__context__, BrokenPipeError):
+            sys.exit(EXIT_CLOSED_PIPE)
+        raise
     sys.exit(code if isinstance(code, int) else 0)
+
+
+def _leave(line: str, code: int) -> NoReturn:
+    """End with one line on stderr; the code holds even when nobody reads stderr."""
+    with suppress(OSError):
+        click.echo(printable(f"stepwatch: {line}"), err=True)
+    sys.exit(code)
+
+
+def _os_reason(error: OSError) -> str:
+    return error.strerror or " ".join(str(error).split())
 
 
 def _usage_line(error: click.ClickException) -> str:

@@ -17,7 +17,8 @@ The tree, with the exit code each branch ends a command with::
         ├── StorageFailed         path, reason (no space, no permission)
         └── Busy                  path, holder
 
-The other exit codes: 0 done, 1 a verdict that `--fail-on` names, 130 interrupted (what was finished is safe).
+The other exit codes: 0 done, 1 a verdict that `--fail-on` names, 130 interrupted (what was finished is safe),
+141 nobody read the output any more (a closed pipe).
 
 A message is one line: what is wrong, where, and the next step. Errors of other people's libraries are
 mapped to these at the border where they are first met, so a traceback always means a bug.
@@ -36,12 +37,26 @@ EXIT_REGRESSED = 1
 EXIT_USAGE = 2
 EXIT_DATA = 3
 EXIT_INTERRUPTED = 130
+EXIT_CLOSED_PIPE = 141
+"""As the shell counts a process that SIGPIPE ended."""
+
+
+def printable(text: str) -> str:
+    """`text` without what steers a terminal: control characters become escapes that can be read."""
+    return "".join(
+        character if character.isprintable() or character == "\n" else ascii(character)[1:-1]
+        for character in text
+    )
 
 
 class StepwatchError(Exception):
     """Root of the tree; `str()` is the one line shown to the user."""
 
     exit_code = EXIT_DATA
+
+    def __str__(self) -> str:
+        """The message; what it quotes from files and servers cannot steer a terminal."""
+        return printable(super().__str__())
 
 
 class UsageError(StepwatchError):
@@ -148,10 +163,13 @@ class IndexUnavailable(DataError):
 class StorageFailed(DataError):
     """Writing failed: no space, no permission. What was finished before is safe."""
 
-    def __init__(self, path: Path | str, reason: str) -> None:
-        super().__init__(
-            f"{path}: {reason}; finished sessions are safe: make room and run the same command again"
-        )
+    def __init__(
+        self,
+        path: Path | str,
+        reason: str,
+        next_step: str = "finished sessions are safe: make room and run the same command again",
+    ) -> None:
+        super().__init__(f"{path}: {reason}; {next_step}")
         self.path = path
 
 

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 import click
 
 from stepwatch.config import ACCELERATORS, Config, load_config
-from stepwatch.errors import UsageError
+from stepwatch.errors import UsageError, printable
+from stepwatch.releases.index_address import INDEX_VARIABLES
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 
 @click.group()
 def command() -> None:
-    r"""Know the releases: discover, lock, list.
+    """Know the releases: discover, lock, list.
 
     \b
     Example:
@@ -38,7 +39,7 @@ def command() -> None:
 @click.option(
     "--index-url",
     metavar="URL",
-    envvar=["UV_DEFAULT_INDEX", "UV_INDEX_URL", "PIP_INDEX_URL"],
+    envvar=list(INDEX_VARIABLES),
     show_envvar=True,
     help="Package index with the JSON simple API.  [default: [index] url, else pip's or uv's own]",
 )
@@ -46,7 +47,7 @@ def command() -> None:
 def sync(
     *, offline: bool, no_locks: bool, packages: tuple[str, ...], index_url: str | None, as_json: bool
 ) -> None:
-    r"""Discover new releases, extend tables and release-history repository, resolve locks.
+    """Discover new releases, extend tables and release-history repository, resolve locks.
 
     Only adds: lines of `suites/releases/` and locks that exist are never changed.
 
@@ -97,7 +98,7 @@ def _sync(
 def list_command(
     *, packages: tuple[str, ...], accelerator: str | None, as_json: bool, as_markdown: bool
 ) -> None:
-    r"""Show version, date, Python, lock, environment, tried or untried.
+    """Show version, date, Python, lock, environment, tried or untried.
 
     \b
     Example:
@@ -124,6 +125,7 @@ def list_command(
 
 def _table(rows: Sequence[ListedRelease]) -> Table:
     from rich.table import Table
+    from rich.text import Text
 
     table = Table(box=None, pad_edge=False, header_style="bold")
     for title in ("release", "date", "Python", "locks", "environment", "tried", "what"):
@@ -131,7 +133,9 @@ def _table(rows: Sequence[ListedRelease]) -> Table:
     for row in rows:
         environment = row.environment if row.environment != "none" else "-"
         locks = " ".join(row.locks) or "-"
-        table.add_row(row.release, row.date, row.python or "-", locks, environment, row.tried, row.reason)
+        cells = (row.release, row.date, row.python or "-", locks, environment, row.tried, row.reason)
+        # Text: what a file or an installer said is shown as it is, brackets and all.
+        table.add_row(*(Text(printable(cell)) for cell in cells))
     return table
 
 
@@ -151,4 +155,4 @@ def _check_packages(config: Config, packages: tuple[str, ...]) -> None:
 
 
 def _say(line: str) -> None:
-    click.echo(line, err=True)
+    click.echo(printable(line), err=True)

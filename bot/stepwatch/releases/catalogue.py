@@ -10,9 +10,12 @@ from packaging.specifiers import InvalidSpecifier, SpecifierSet
 from packaging.utils import (
     InvalidSdistFilename,
     InvalidWheelFilename,
+    canonicalize_name,
     parse_sdist_filename,
     parse_wheel_filename,
 )
+
+from stepwatch.releases.plausible import release_day, release_version
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -23,6 +26,8 @@ if TYPE_CHECKING:
     from stepwatch.releases.index import IndexFile
 
 
+_FILENAME_CHARACTERS = 255
+_CPYTHON_3 = re.compile(r"cp3([0-9]*)")
 _LINUX = re.compile(r"(many)?linux.*_x86_64")  # glibc; musllinux wheels are for other machines
 
 
@@ -37,34 +42,62 @@ class Candidate:
     """Those of the asked Pythons that a wheel exists for, in the order asked."""
 
 
-def find_candidates(files: Iterable[IndexFile], pythons: Sequence[str]) -> list[Candidate]:
-    """The final releases of a project with a wheel for one of `pythons` on x86-64 Linux, in version order.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Catalogue:
+    """What `find_candidates` found."""
+
+    candidates: tuple[Candidate, ...]
+    """In version order."""
+    note: str
+    """What the index says that cannot be, in one line; empty when there is no such thing."""
+
+
+def find_candidates(package: str, files: Iterable[IndexFile], pythons: Sequence[str]) -> Catalogue:
+    """The final releases of `package` with a wheel for one of `pythons` on x86-64 Linux.
 
     Left out are pre-releases, development and local versions, releases whose every file was withdrawn, and
-    files without an upload time (PEP 700), since a release without a date has no place in a history.
+    releases without an upload time (PEP 700), since without a date one has no place in a history. Files that
+    belong to another project, and versions and times that cannot be, are passed over with a note.
     """
     grouped: dict[Version, list[IndexFile]] = {}
+    odd: list[str] = []
     for file in files:
-        version = _version_of(file.filename)
-        if version and not version.is_prerelease and not version.local and not file.is_yanked:
-            grouped.setdefault(version, []).append(file)
+        parsed = _name_and_version(file.filename)
+        if parsed is None or parsed[1].is_prerelease or parsed[1].local or file.is_yanked:
+            continue
+        try:
+            grouped.setdefault(_checked(package, *parsed, file), []).append(file)
+        except ValueError as error:
+            odd.append(f"{file.filename[:80]!r}: {error}")
     found = []
     for version in sorted(grouped):
         usable = tuple(python for python in pythons if _has_wheel(grouped[version], python))
-        uploads = [file.upload_time for file in grouped[version] if file.upload_time]
+        uploads = [release_day(file.upload_time) for file in grouped[version] if file.upload_time]
         if usable and uploads:
-            found.append(Candidate(version=str(version), date=min(uploads)[:10], pythons=usable))
-    return found
+            found.append(Candidate(version=str(version), date=min(uploads), pythons=usable))
+    note = f"{package}: {len(odd)} files on the index were passed over (first: {odd[0]})" if odd else ""
+    return Catalogue(candidates=tuple(found), note=note)
 
 
-def _version_of(filename: str) -> Version | None:
-    """The version in a file name; None for what is neither a wheel nor a source archive (old eggs)."""
+def _name_and_version(filename: str) -> tuple[str, Version] | None:
+    """What a file name says; None for what is neither a wheel nor a source archive (old eggs)."""
+    if len(filename) > _FILENAME_CHARACTERS:
+        return None
     try:
         if filename.endswith(".whl"):
-            return parse_wheel_filename(filename)[1]
-        return parse_sdist_filename(filename)[1]
+            return parse_wheel_filename(filename)[:2]
+        return parse_sdist_filename(filename)
     except (InvalidWheelFilename, InvalidSdistFilename):
         return None
+
+
+def _checked(package: str, name: str, version: Version, file: IndexFile) -> Version:
+    """`version`; raise ValueError for a file that cannot be one of a release of `package`."""
+    if name != canonicalize_name(package):
+        raise ValueError(f"belongs to {name}")
+    if file.upload_time:
+        release_day(file.upload_time)
+    return release_version(str(version))
 
 
 def _has_wheel(files: Iterable[IndexFile], python: str) -> bool:
@@ -90,6 +123,7 @@ def _fits(tag: Tag, python: str) -> bool:
     own = f"cp{python.replace('.', '')}"
     if tag.interpreter == own:
         return on_platform and tag.abi in {own, "abi3", "none"}
-    if tag.abi == "abi3" and tag.interpreter.startswith("cp3"):
-        return on_platform and int(tag.interpreter[3:] or 0) <= int(python.partition(".")[2])
+    oldest = _CPYTHON_3.fullmatch(tag.interpreter)
+    if tag.abi == "abi3" and oldest:
+        return on_platform and int(oldest[1] or 0) <= int(python.partition(".")[2])
     return on_platform and tag.interpreter == "py3" and tag.abi == "none"

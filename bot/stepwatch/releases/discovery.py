@@ -28,6 +28,8 @@ class OnIndex:
     own: dict[str, Candidate]
     companions: dict[str, dict[str, Candidate]]
     """Companion package to its candidates."""
+    notes: tuple[str, ...] = ()
+    """What the index says that cannot be, one line for each package."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,13 +44,18 @@ class Discovery:
 
 def read_index(track: Track, files: Mapping[str, Sequence[IndexFile]]) -> OnIndex:
     """Sort the files of a track's package and companions into candidates."""
-
-    def by_version(package: str) -> dict[str, Candidate]:
-        return {found.version: found for found in find_candidates(files[package], track.python)}
-
+    found = {
+        package: find_candidates(package, files[package], track.python)
+        for package in (track.package, *track.companions)
+    }
+    by_version = {
+        package: {candidate.version: candidate for candidate in catalogue.candidates}
+        for package, catalogue in found.items()
+    }
     return OnIndex(
-        own=by_version(track.package),
-        companions={package: by_version(package) for package in track.companions},
+        own=by_version[track.package],
+        companions={package: by_version[package] for package in track.companions},
+        notes=tuple(catalogue.note for catalogue in found.values() if catalogue.note),
     )
 
 
@@ -61,7 +68,7 @@ def discover(track: Track, known: Sequence[Release], index: OnIndex, resolver: R
     """
     tip = Version(known[-1].version) if known else None
     releases: list[Release] = []
-    notes = _late_patches(track, known, index)
+    notes = [*index.notes, *_late_patches(track, known, index)]
     for candidate in index.own.values():
         if tip and Version(candidate.version) <= tip:
             continue

@@ -12,6 +12,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 
+INDEX_VARIABLES = ("UV_DEFAULT_INDEX", "UV_INDEX_URL", "PIP_INDEX_URL")
+"""Environment variables that name the index, the first one set wins."""
+
+
 def index_address(given: str | None, configured: str | None) -> str:
     """Address of the simple API to ask: the configured one, else what uv uses by itself.
 

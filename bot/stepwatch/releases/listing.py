@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Literal
 import msgspec
 
 from stepwatch.config import ACCELERATORS
+from stepwatch.errors import printable
 from stepwatch.releases.locks import lock_path, read_lock
 from stepwatch.releases.table import load_tables
 from stepwatch.releases.tried import TRIED_FILE, TrialState, read_trials, trial_state
@@ -153,4 +154,5 @@ def _page_cell(row: ListedRelease) -> str:
         return "-"
     if row.tried == "untried":
         return "untried"
-    return f"**imported**: {row.reason}" if row.tried == "ok" else f"failed: {row.reason}"
+    reason = printable(row.reason).replace("\n", " ").replace("|", "\\|")
+    return f"**imported**: {reason}" if row.tried == "ok" else f"failed: {reason}"

@@ -6,7 +6,7 @@ import difflib
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from packaging.version import InvalidVersion, Version
+from packaging.version import Version
 
 from stepwatch.errors import MixedTracks, UnknownRelease, UsageError
 from stepwatch.model import parse_release_name
@@ -28,11 +28,12 @@ class ReleaseRange:
 
 
 def resolve_release(name: str, tables: Mapping[str, Sequence[Release]]) -> Release:
-    """The release called `name` (`jax/0.4.31`).
+    """The release called `name` (`jax/0.4.31`); white space around it, as pasting brings, does not matter.
 
     Raises:
         UnknownRelease: no track knows it; the message holds the closest names.
     """
+    name = name.strip()
     try:
         package, version = parse_release_name(name)
     except ValueError:
@@ -51,7 +52,7 @@ def resolve_range(text: str, tables: Mapping[str, Sequence[Release]]) -> Release
         UnknownRelease: one end is not known.
         MixedTracks: the ends belong to two libraries.
     """
-    after_name, dots, through_name = text.partition("..")
+    after_name, dots, through_name = (part.strip() for part in text.partition(".."))
     if not (dots and after_name and through_name):
         raise UsageError(f"{text!r} is no range: write after..through, like jax/0.4.31..jax/0.4.33")
     if "/" not in through_name:
@@ -87,7 +88,7 @@ def _neighbours(version: str, releases: Sequence[Release]) -> list[str]:
     """The last release before `version` and the first one after it."""
     try:
         wanted = Version(version)
-    except InvalidVersion:
+    except ValueError:  # no version, or one whose numbers no computer takes
         return []
     before = [release.name for release in releases if Version(release.version) < wanted]
     after = [release.name for release in releases if Version(release.version) > wanted]

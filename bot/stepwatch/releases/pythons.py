@@ -7,7 +7,7 @@ import subprocess
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from uv import find_uv_bin
+from stepwatch.releases.uv import find_uv
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -75,7 +75,7 @@ def _ask_uv(*arguments: str, seconds: float) -> str | None:
     """Standard output of uv, or None when it fails."""
     try:
         done = subprocess.run(
-            [find_uv_bin(), *arguments, "--no-progress"],
+            [find_uv(), *arguments, "--no-progress"],
             capture_output=True,
             text=True,
             check=False,

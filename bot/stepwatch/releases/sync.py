@@ -10,7 +10,7 @@ from packaging.version import Version
 
 from stepwatch.errors import EnvironmentFailed, IndexUnavailable
 from stepwatch.releases.discovery import choose_python, discover, read_index
-from stepwatch.releases.files import write_atomically
+from stepwatch.releases.files import only_one, storage_failed, write_atomically
 from stepwatch.releases.history_repo import ensure_history
 from stepwatch.releases.lock_resolution import resolve_locks
 from stepwatch.releases.locks import lock_path
@@ -62,7 +62,10 @@ def sync_offline(config: Config) -> SyncResult:
     """
     tables = load_tables(config.releases, [track.package for track in config.tracks])
     history = ensure_history(config.history_repo, tables)
-    notes = [f"offline: no index was asked; going on with the {len(history.commits)} releases that are known"]
+    notes = [history.note] if history.note else []
+    notes += [
+        f"offline: no index was asked; going on with the {len(history.commits)} releases that are known"
+    ]
     for track in config.tracks:
         missing = unlocked_releases(config, track, tables[track.package])
         if missing:
@@ -81,12 +84,27 @@ def sync(
     """Extend the tables of `packages` (default: all tracks), the history repository and the locks.
 
     When the index does not answer for a track, what is known goes on being used, and the notes say so.
-    `progress` gets a line before each wait.
+    `progress` gets a line before each wait. Only one sync runs at a time: between reading a table and
+    appending to it nobody else may append.
 
     Raises:
+        Busy: another sync runs.
         MalformedFile: a table or the repository is damaged.
         StorageFailed: no space, no permission; what was written before is whole.
     """
+    with only_one(config.history_repo.parent / "sync.lock"):
+        return _sync(config, sources, packages, with_locks=with_locks, progress=progress)
+
+
+def _sync(
+    config: Config,
+    sources: Sources,
+    packages: Sequence[str],
+    *,
+    with_locks: bool,
+    progress: Callable[[str], None],
+) -> SyncResult:
+    _make_folder(config.releases)
     names = [track.package for track in config.tracks]
     tables = load_tables(config.releases, names)
     runs = [
@@ -103,8 +121,16 @@ def sync(
         releases=tuple(release.name for run in runs for release in run.added),
         locks=tuple(path for run in runs for path in run.locks),
         history=history,
-        notes=tuple(note for run in runs for note in run.notes),
+        notes=(*filter(None, [history.note]), *(note for run in runs for note in run.notes)),
     )
+
+
+def _make_folder(path: Path) -> None:
+    """A tracker that starts has no tables yet."""
+    try:
+        path.mkdir(exist_ok=True)
+    except OSError as error:
+        raise storage_failed(path, error) from error
 
 
 def unlocked_releases(config: Config, track: Track, releases: Sequence[Release]) -> list[Release]:

@@ -65,7 +65,7 @@ def read_trials(paths: Iterable[Path]) -> Trials:
 def _parse(path: Path, number: int, line: bytes) -> Trial:
     try:
         return msgspec.json.decode(line, type=Trial)
-    except msgspec.MsgspecError as error:
+    except (msgspec.MsgspecError, RecursionError) as error:
         raise MalformedFile(path, str(error), place=str(number), next_step="remove this line") from error
 
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Protocol
 from packaging.utils import canonicalize_name
 from uv import find_uv_bin
 
-from stepwatch.errors import EnvironmentFailed, IndexUnavailable
+from stepwatch.errors import DataError, EnvironmentFailed, IndexUnavailable
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -94,6 +94,20 @@ class UvResolver:
         )
 
 
+def find_uv() -> str:
+    """The uv that was installed along with stepwatch.
+
+    Raises:
+        DataError: it is not there.
+    """
+    try:
+        return find_uv_bin()
+    except FileNotFoundError as error:
+        raise DataError(
+            "uv is not there, though it is installed along with stepwatch; install stepwatch anew"
+        ) from error
+
+
 def default_index() -> str:
     """Address of the package index that uv uses here: its environment, its configuration, its default.
 
@@ -110,7 +124,7 @@ def default_index() -> str:
 def _compile(arguments: Sequence[str], requirements: str) -> subprocess.CompletedProcess[str]:
     # Resolving runs no Python of the target; naming one saves uv the search, and a download of the target's.
     common = ("--no-progress", "--color", "never", "--no-python-downloads", "--python", sys.executable)
-    command = [find_uv_bin(), "pip", "compile", "-", *common, *arguments]
+    command = [find_uv(), "pip", "compile", "-", *common, *arguments]
     try:
         return subprocess.run(
             command,

@@ -19,7 +19,7 @@ def file(filename: str, **fields: object) -> IndexFile:
 
 
 def pythons_of(filename: str, **fields: object) -> tuple[str, ...]:
-    found = find_candidates([file(filename, **fields)], PYTHONS)
+    found = find_candidates("toy", [file(filename, **fields)], PYTHONS).candidates
     return found[0].pythons if found else ()
 
 
@@ -59,16 +59,16 @@ def test_a_build_number_is_no_other_release() -> None:
         file("torch-2.10.0-cp312-cp312-manylinux_2_28_x86_64.whl", upload_time="2026-01-21T00:00:00Z"),
         file("torch-2.10.0-3-cp312-cp312-manylinux_2_28_x86_64.whl", upload_time="2026-01-25T00:00:00Z"),
     ]
-    assert find_candidates(files, PYTHONS) == [
-        Candidate(version="2.10.0", date="2026-01-21", pythons=("3.12",))
-    ]
+    assert find_candidates("torch", files, PYTHONS).candidates == (
+        Candidate(version="2.10.0", date="2026-01-21", pythons=("3.12",)),
+    )
 
 
 @pytest.mark.parametrize(
     "name", ["toy-1.0rc1", "toy-1.0.dev20240101", "toy-1.0a2", "toy-1.0+cpu", "toy-1.0.post1.dev2"]
 )
 def test_no_prerelease_development_or_local_version(name: str) -> None:
-    assert find_candidates([file(f"{name}-py3-none-any.whl")], PYTHONS) == []
+    assert find_candidates("toy", [file(f"{name}-py3-none-any.whl")], PYTHONS).candidates == ()
 
 
 def test_a_post_release_is_final() -> None:
@@ -86,7 +86,7 @@ def test_a_release_is_dated_by_its_first_upload_and_needs_a_date() -> None:
         file("toy-1.0.tar.gz", upload_time="2024-02-01T23:59:59Z"),
         file("toy-2.0-py3-none-any.whl", upload_time=None),
     ]
-    assert [(found.version, found.date) for found in find_candidates(files, PYTHONS)] == [
+    assert [(found.version, found.date) for found in find_candidates("toy", files, PYTHONS).candidates] == [
         ("1.0", "2024-02-01")
     ]
 
@@ -106,17 +106,20 @@ def test_a_release_is_dated_by_its_first_upload_and_needs_a_date() -> None:
     ],
 )
 def test_hostile_and_foreign_names_are_passed_over(name: str) -> None:
-    assert find_candidates([file(name)], PYTHONS) == []
+    assert find_candidates("toy", [file(name)], PYTHONS).candidates == ()
 
 
 def test_white_space_in_a_name_never_reaches_a_version() -> None:
-    found = find_candidates([file("toy-1.0\n-py3-none-any.whl")], PYTHONS)
+    found = find_candidates("toy", [file("toy-1.0\n-py3-none-any.whl")], PYTHONS).candidates
     assert [candidate.version for candidate in found] == ["1.0"]
 
 
 @given(st.lists(st.tuples(st.integers(0, 20), st.integers(0, 20), st.integers(0, 20)), max_size=30))
 def test_versions_come_out_in_version_order_each_once(numbers: list[tuple[int, int, int]]) -> None:
     names = [f"toy-{'.'.join(map(str, number))}-py3-none-any.whl" for number in numbers]
-    found = [Version(candidate.version) for candidate in find_candidates(map(file, names), PYTHONS)]
+    found = [
+        Version(candidate.version)
+        for candidate in find_candidates("toy", map(file, names), PYTHONS).candidates
+    ]
     assert found == sorted(set(found))
     assert len(found) == len(set(numbers))

@@ -19,6 +19,7 @@ from stepwatch.releases.git_objects import LANE_WIDTH, history_commits, history_
 from stepwatch.releases.history_repo import ensure_history
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
 Tables = dict[str, tuple[Release, ...]]
@@ -178,12 +179,74 @@ def test_a_folder_that_cannot_be_made_is_said(tmp_path: Path) -> None:
         ensure_history(tmp_path / "file" / "history.git", TABLES)
 
 
-def test_a_missing_git_and_a_damaged_repository_are_one_line(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+def delete_objects(repository: Path) -> None:
+    for file in (path for path in (repository / "objects").rglob("*") if path.is_file()):
+        file.unlink()
+
+
+def zero_pack(repository: Path) -> None:
+    for pack in (path for path in (repository / "objects").rglob("*") if path.is_file()):
+        size = pack.stat().st_size
+        pack.chmod(0o644)
+        pack.write_bytes(pack.read_bytes()[: size // 3] + bytes(size - size // 3))
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        delete_objects,
+        zero_pack,
+        lambda path: shutil.rmtree(path / "objects"),
+        lambda path: shutil.rmtree(path / "refs"),
+        lambda path: (path / "HEAD").unlink(),
+        lambda path: (path / "refs" / "heads" / "jax").write_text("garbage\n"),
+        lambda path: [shutil.rmtree(path), path.mkdir()],
+    ],
+    ids=["no objects", "zeroed", "no object folder", "no refs", "no HEAD", "garbage ref", "empty folder"],
+)
+def test_a_damaged_repository_is_set_aside_and_built_anew(
+    tmp_path: Path, damage: Callable[[Path], object]
 ) -> None:
+    path = tmp_path / "history.git"
+    ensure_history(path, TABLES)
+    (tmp_path / "history.git.damaged").mkdir()
+    damage(path)
+    assert "was damaged and is built anew" in ensure_history(path, TABLES).note
+    assert refs(path) == history_refs(history_commits(TABLES))
+    assert git(path, "fsck", "--strict", "--full") == ""
+    assert ensure_history(path, TABLES).note == ""
+    assert sorted(entry.name for entry in tmp_path.iterdir()) == ["history.git", "history.git.damaged"]
+
+
+def test_a_folder_of_something_else_is_never_set_aside(tmp_path: Path) -> None:
     (tmp_path / "history.git").mkdir()
-    with pytest.raises(DataError, match=r"git for-each-ref failed: .*not a git repository"):
+    (tmp_path / "history.git" / "thesis.tex").write_text("years of work")
+    with pytest.raises(MalformedFile, match=r"holds 'thesis\.tex'\); name another place as `repo`"):
         ensure_history(tmp_path / "history.git", TABLES)
+    assert [entry.name for entry in tmp_path.iterdir()] == ["history.git"]
+
+
+def test_a_branch_that_was_moved_goes_back(tmp_path: Path) -> None:
+    path = tmp_path / "history.git"
+    ensure_history(path, TABLES)
+    git(path, "update-ref", "refs/heads/jax", "refs/heads/torch")
+    ensure_history(path, TABLES)
+    assert refs(path) == history_refs(history_commits(TABLES))
+
+
+def test_a_lock_that_was_left_is_named(tmp_path: Path) -> None:
+    path = tmp_path / "history.git"
+    ensure_history(path, TABLES)
+    git(path, "update-ref", "refs/heads/jax", "refs/heads/torch")
+    lock = path / "refs" / "heads" / "jax.lock"
+    lock.touch()
+    with pytest.raises(DataError, match=r"jax\.lock: another git holds it, or was killed.*remove that file"):
+        ensure_history(path, TABLES)
+    lock.unlink()
+    ensure_history(path, TABLES)
+
+
+def test_a_missing_git_is_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(DataError, match="git is not installed"):
         ensure_history(tmp_path / "history.git", TABLES)
@@ -200,11 +263,13 @@ def fake_git(folder: Path, text: str) -> None:
     ("text", "error", "message"),
     [
         ("echo 'fatal: write error: No space left on device' >&2; exit 128", StorageFailed, "no space left"),
+        ("echo 'fatal: x: Permission denied' >&2; exit 128", StorageFailed, "Permission denied; .* writable"),
+        ("printf 'error: why\\nadvice\\n' >&2; exit 1", DataError, "git init failed: error: why; remove"),
         ("exit 1", DataError, "git init failed: no message"),
         ("exit 0", DataError, r"other hashes than expected \(11 refs differ\)"),
         ("exec sleep 5", DataError, "git init did not end in 0 s"),
     ],
-    ids=["full disk", "silent failure", "does nothing", "hangs"],
+    ids=["full disk", "no permission", "advice", "silent failure", "does nothing", "hangs"],
 )
 def test_a_git_that_fails_is_one_line_and_leaves_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str, error: type[Exception], message: str

@@ -35,7 +35,7 @@ extra_packages = []
 def tracker(tmp_path: Path, local_index: Any, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A checkout that follows `toy` (with its `toylib`) on the local index."""
     root = tmp_path / "tracker"
-    root.mkdir()
+    (root / "suites").mkdir(parents=True)
     (root / "asv.conf.json").write_text(
         '{"repo": ".stepwatch/history.git", "benchmark_dir": "suites", "env_dir": ".stepwatch/envs"}'
     )
@@ -149,8 +149,7 @@ def test_offline_and_an_index_that_is_away_go_on_with_what_is_known(tracker: Pat
     )
     assert "note: toy: 2 releases have no lock yet" in result.stderr
     (tracker / ".stepwatch/history.git/refs").rename(tracker / "moved")
-    with pytest.raises(StepwatchError, match="not a git repository"):
-        run("sync", "--offline")
+    assert "was damaged and is built anew" in run("sync", "--offline").stderr
 
 
 def test_the_index_of_the_command_line_is_stronger_than_the_configured_one(
@@ -203,6 +202,7 @@ def test_an_unknown_track_and_a_damaged_table_are_one_line(tracker: Path) -> Non
 
 
 def test_a_table_that_cannot_be_written_loses_nothing(tracker: Path) -> None:
+    (tracker / "suites").rmdir()
     (tracker / "suites").write_text("a file where a folder should be")
     with pytest.raises(StorageFailed, match=r"toy\.jsonl"):
         append_releases(tracker / "suites/releases", "toy", ())
