@@ -9,13 +9,22 @@ from __future__ import annotations
 
 import difflib
 import re
-import tomllib
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 
-import json5
 import msgspec
 
+from stepwatch.asv_settings import read_asv_settings
+from stepwatch.config_text import (
+    Fault,
+    Line,
+    fault_line,
+    find_line,
+    leaf_faults,
+    parse_toml,
+    read_text,
+    show_key,
+)
 from stepwatch.errors import ConfigError
 from stepwatch.policy import Policy
 
@@ -27,18 +36,30 @@ _GIB = 1024**3
 _SIZE_UNITS = {"B": 1, "KiB": 1024, "MiB": 1024**2, "GiB": _GIB, "TiB": 1024**4}
 
 
+MACHINE_NAME = r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}"
+"""What may name a machine's series, a folder of the results."""
+_PACKAGE_NAME = r"[A-Za-z0-9]([A-Za-z0-9._-]{0,98}[A-Za-z0-9])?"
+_KINDS_OF_REFS = frozenset({"heads", "tags", "remotes", "notes", "stash"})
+"""Not for tracks: `refs/<package>/` of the history repository would be git's own."""
+
+PackageName = Annotated[str, msgspec.Meta(pattern=rf"^{_PACKAGE_NAME}\Z")]
+Requirement = Annotated[str, msgspec.Meta(pattern=r"^[A-Za-z0-9][^\x00-\x1f\x7f]*\Z")]
+Python = Annotated[str, msgspec.Meta(pattern=r"^3\.\d{1,3}\Z")]
+FirstLock = Annotated[str, msgspec.Meta(pattern=r"^\d{1,9}(\.\d{1,9}){0,5}\Z")]
+
+
 class Track(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """One library whose releases are followed: a `[tracks.<package>]` table."""
 
     package: str = ""
     """Set from the table's name."""
-    python: tuple[Annotated[str, msgspec.Meta(pattern=r"^3\.\d+$")], ...] = ("3.12", "3.11", "3.13")
+    python: Annotated[tuple[Python, ...], msgspec.Meta(min_length=1)] = ("3.12", "3.11", "3.13")
     """Python versions to use, best first; the first one with a wheel for the release is taken."""
-    companions: tuple[str, ...] = ()
+    companions: tuple[PackageName, ...] = ()
     """Packages released in step with it, pinned in its table (`jaxlib`)."""
-    first_lock: str = "0"
+    first_lock: FirstLock = "0"
     """Locks are resolved from this release on."""
-    extra_packages: tuple[str, ...] = ("numpy",)
+    extra_packages: tuple[Requirement, ...] = ("numpy",)
     """Further requirements of every lock of this track."""
 
 
@@ -52,9 +73,9 @@ DEFAULT_TRACKS = (
 class Index(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """The `[index]` table: where releases are looked up."""
 
-    url: str | None = None
+    url: Line | None = None
     """Root of a package index with the JSON simple API; none means the default of uv."""
-    find_links: tuple[str, ...] = ()
+    find_links: tuple[Line, ...] = ()
     """Folders or pages with wheels, tried before the index when an environment is built."""
 
 
@@ -63,31 +84,21 @@ class Environments(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
 
     keep: Annotated[int, msgspec.Meta(ge=2)] = 12
     """How many are kept; two are needed to compare."""
-    max_size: Annotated[str, msgspec.Meta(pattern=r"^\d+(\.\d+)? ?(B|KiB|MiB|GiB|TiB)$")] = "40 GiB"
+    max_size: Annotated[str, msgspec.Meta(pattern=r"^\d{1,9}(\.\d{1,9})? ?(B|KiB|MiB|GiB|TiB)\Z")] = "40 GiB"
     """How much disk they may take together."""
 
 
 class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """The whole of `stepwatch.toml`."""
 
-    machine: Annotated[str, msgspec.Meta(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$")] | None = None
+    machine: Annotated[str, msgspec.Meta(pattern=rf"^{MACHINE_NAME}\Z")] | None = None
     """Name of this machine's series; none means host name and accelerator."""
-    accelerator: Annotated[str, msgspec.Meta(pattern=r"^(cpu|cuda12|cuda13)$")] = "cpu"
+    accelerator: Annotated[str, msgspec.Meta(pattern=r"^(cpu|cuda12|cuda13)\Z")] = "cpu"
     """`cpu`, `cuda12` or `cuda13`: which locks are used, and which device a session must find."""
     index: Index = Index()
     environments: Environments = Environments()
     policy: Policy = Policy()
     tracks: dict[str, Track] = {}
-
-
-class AsvSettings(msgspec.Struct, frozen=True, kw_only=True):
-    """The keys of `asv.conf.json` that stepwatch shares with asv."""
-
-    repo: str
-    benchmark_dir: str = "benchmarks"
-    env_dir: str = "env"
-    results_dir: str = "results"
-    html_dir: str = "html"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -122,10 +133,11 @@ def load_config(start: Path) -> Config:
     """Find and read the configuration of the tracker that `start` lies in.
 
     Raises:
-        ConfigError: no `asv.conf.json` in `start` or above it, or a fault in one of the files.
+        ConfigError: no `asv.conf.json` in `start` or above it, a fault in one of the files, or no suite
+            where `benchmark_dir` says.
     """
     root = _find_root(start)
-    asv = _read_asv_settings(root / "asv.conf.json")
+    asv = read_asv_settings(root / "asv.conf.json")
     settings = _read_settings(root)
     suite = root / asv.benchmark_dir
     return Config(
@@ -159,54 +171,66 @@ def _find_root(start: Path) -> Path:
     )
 
 
-def _read_asv_settings(path: Path) -> AsvSettings:
-    try:
-        return msgspec.convert(json5.loads(path.read_text(encoding="utf-8")), AsvSettings)
-    except (OSError, UnicodeDecodeError, ValueError, msgspec.ValidationError) as error:
-        raise ConfigError(path, _first_line(error)) from error
-
-
 def _read_settings(root: Path) -> Settings:
     prefix: tuple[str, ...] = ()
     path = root / "stepwatch.toml"
-    if not path.is_file():
+    if not path.exists():
         path, prefix = root / "pyproject.toml", ("tool", "stepwatch")
-        if not path.is_file():
+        if not path.exists():
             return Settings()
-    try:
-        text = path.read_text(encoding="utf-8")
-        table: Any = tomllib.loads(text)
-    except (OSError, UnicodeDecodeError) as error:
-        raise ConfigError(path, _first_line(error)) from error
-    except tomllib.TOMLDecodeError as error:
-        raise _syntax_error(path, error) from error
-    for key in prefix:
+    text = read_text(path)
+    table: Any = parse_toml(path, text)
+    for depth, key in enumerate(prefix, start=1):
         table = table.get(key, {})
-    faults = list(_faults(table, Settings, ()))
+        if not isinstance(table, dict):
+            keys = prefix[:depth]
+            raise ConfigError(path, "must be a table", key=show_key(keys), line=find_line(text, keys))
+    faults = _faults(table, Settings, ())
+    settings = Settings() if faults else msgspec.convert(table, Settings)
+    faults = faults or _contradictions(settings)
     if faults:
-        lines = [_fault_line(path, text, (*prefix, *keys), reason) for keys, reason in faults]
+        lines = []
+        for keys, reason in faults:
+            whole = (*prefix, *keys)
+            lines.append(fault_line(path, find_line(text, whole), whole, reason))
         raise ConfigError.of_faults(path, lines)
-    return msgspec.convert(table, Settings)
+    return settings
 
 
-def _syntax_error(path: Path, error: tomllib.TOMLDecodeError) -> ConfigError:
-    message = str(error)
-    found = re.search(r" \(at line (\d+), column \d+\)$", message)
-    if found is None:
-        return ConfigError(path, message)
-    return ConfigError(path, message[: found.start()], line=int(found[1]))
+def _contradictions(settings: Settings) -> list[Fault]:
+    """Faults that no key has alone."""
+    faults: list[Fault] = []
+    policy = settings.policy
+    if policy.floor >= policy.min_effect:
+        reason = f"must be less than policy.min_effect (found {policy.floor:g} and {policy.min_effect:g})"
+        faults.append((("policy", "floor"), reason))
+    if not _parse_size(settings.environments.max_size):
+        faults.append((("environments", "max_size"), "must be more than nothing"))
+    odd = [name for name in settings.tracks if not _is_track_name(name)]
+    return faults + [(("tracks", name), "is no name of a package") for name in odd]
 
 
-def _faults(value: Any, kind: Any, keys: tuple[str, ...]) -> list[tuple[tuple[str, ...], str]]:
-    """Every fault below `keys`, as (path of keys, reason)."""
+def _is_track_name(name: str) -> bool:
+    """Whether `name` can be a package, a file name, and a folder of git refs of its own."""
+    if name in _KINDS_OF_REFS or ".." in name or name.endswith(".lock"):
+        return False
+    return re.fullmatch(_PACKAGE_NAME, name) is not None
+
+
+def _faults(value: Any, kind: Any, keys: tuple[str, ...]) -> list[Fault]:
+    """Every fault below `keys`."""
     if not (isinstance(kind, type) and issubclass(kind, msgspec.Struct)):
-        return _leaf_faults(value, kind, keys)
+        return leaf_faults(value, kind, keys)
     if not isinstance(value, dict):
         return [(keys, "must be a table")]
     hints = get_type_hints(kind, include_extras=True)
-    faults = []
+    if kind is Track:
+        del hints["package"]
+    faults: list[Fault] = []
     for key, inner in value.items():
-        if key not in hints or (kind is Track and key == "package"):
+        if kind is Track and key == "package":
+            faults.append(((*keys, key), "unknown key; the name of the table is the package"))
+        elif key not in hints:
             faults.append(((*keys, key), _unknown_key(key, hints)))
         elif hints[key] == dict[str, Track] and isinstance(inner, dict):
             for name, track in inner.items():
@@ -216,14 +240,6 @@ def _faults(value: Any, kind: Any, keys: tuple[str, ...]) -> list[tuple[tuple[st
     return faults
 
 
-def _leaf_faults(value: Any, kind: Any, keys: tuple[str, ...]) -> list[tuple[tuple[str, ...], str]]:
-    try:
-        msgspec.convert(value, kind)
-    except msgspec.ValidationError as error:
-        return [(keys, f"{_first_line(error).split(' - at ')[0]} (found {value!r})")]
-    return []
-
-
 def _unknown_key(key: str, known: dict[str, Any]) -> str:
     close = difflib.get_close_matches(key, known, n=1)
     return (
@@ -231,38 +247,6 @@ def _unknown_key(key: str, known: dict[str, Any]) -> str:
         if close
         else f"unknown key; known: {', '.join(sorted(known))}"
     )
-
-
-def _fault_line(path: Path, text: str, keys: tuple[str, ...], reason: str) -> str:
-    line = find_line(text, keys)
-    return f"{path}:{line}: {'.'.join(keys)}: {reason}" if line else f"{path}: {'.'.join(keys)}: {reason}"
-
-
-def find_line(text: str, keys: tuple[str, ...]) -> int | None:
-    """The 1-based line of TOML `text` where the key path `keys` is set, or of the nearest table above it."""
-    table: tuple[str, ...] = ()
-    nearest: int | None = None
-    for number, line in enumerate(text.splitlines(), start=1):
-        header = re.match(r"\s*\[+\s*([^\]]+?)\s*\]", line)
-        if header:
-            table = _split_key(header[1])
-            if table == keys:
-                return number
-            if table and keys[: len(table)] == table:
-                nearest = number
-            continue
-        assignment = re.match(r"\s*([\w.\"'-]+)\s*=", line)
-        if assignment:
-            path = (*table, *_split_key(assignment[1]))
-            if path == keys:
-                return number
-            if keys[: len(path)] == path:
-                nearest = number
-    return nearest
-
-
-def _split_key(dotted: str) -> tuple[str, ...]:
-    return tuple(part.strip().strip("\"'") for part in dotted.split("."))
 
 
 def _merge_tracks(configured: dict[str, Track]) -> tuple[Track, ...]:
@@ -280,7 +264,3 @@ def _parse_size(text: str) -> int:
 
 def _resolve_link(root: Path, link: str) -> str:
     return link if "://" in link else str(root / link)
-
-
-def _first_line(error: Exception) -> str:
-    return (str(error).splitlines() or [type(error).__name__])[0]

@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stepwatch.config import find_line, load_config
+from stepwatch.config import load_config
+from stepwatch.config_text import find_line
 from stepwatch.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -18,6 +19,7 @@ def tracker(tmp_path: Path) -> Path:
     (tmp_path / "asv.conf.json").write_text(
         '{"version": 1, "repo": "h.git", // asv allows comments\n "benchmark_dir": "suites"}'
     )
+    (tmp_path / "suites").mkdir()
     return tmp_path
 
 
