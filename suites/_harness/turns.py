@@ -6,16 +6,20 @@ its own, and only the one whose turn it is runs: the other waits, blocked, for a
 
 The one that is to start has the first turn. It keeps it until it is warm, gives it to the other, which starts
 up in its turn; from then on they switch after every slice of timed steps. A session whose partner has ended,
-well or badly, is alone: it goes on without waiting.
+well or badly, is alone: it goes on without waiting. One that takes no more turns says so by a last byte; for
+one that was killed, whoever started both says it. (The end of the file would not do: a daemon that a session
+left behind may hold the pipe open.)
 """
 
 from __future__ import annotations
 
+import contextlib
 import os
 import time
 from dataclasses import dataclass, field
 
-_TOKEN = b"."
+_TURN = b"."
+_GONE = b"x"
 
 
 @dataclass(slots=True)
@@ -34,7 +38,7 @@ class Turns:
         if self.pipes is None:
             return
         started = time.perf_counter()
-        if os.read(self.pipes[0], 1):
+        if os.read(self.pipes[0], 1) == _TURN:
             self.taken += 1
         else:
             self.leave()
@@ -45,7 +49,7 @@ class Turns:
         if self.pipes is None:
             return
         try:
-            os.write(self.pipes[1], _TOKEN)
+            os.write(self.pipes[1], _TURN)
         except BrokenPipeError:
             self.leave()
         self.take()
@@ -53,6 +57,8 @@ class Turns:
     def leave(self) -> None:
         """Take no turns any more; the partner goes on alone."""
         if self.pipes is not None:
+            with contextlib.suppress(BrokenPipeError):
+                os.write(self.pipes[1], _GONE)
             for pipe in self.pipes:
                 os.close(pipe)
             self.pipes = None

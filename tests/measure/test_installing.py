@@ -14,7 +14,7 @@ import pytest
 from packaging.tags import Tag
 
 from stepwatch.errors import EnvironmentFailed, MalformedFile
-from stepwatch.measure import installer
+from stepwatch.measure import accelerators, installer
 from stepwatch.measure.environments import EnvironmentStore
 from stepwatch.measure.installer import Installed, Sources, failure_reason, has_wheel, install
 from stepwatch.measure.store import open_store
@@ -158,7 +158,12 @@ def test_a_real_environment_is_built_from_find_links_without_a_network(
 
 @pytest.mark.parametrize(
     ("body", "reason"),
-    [("import nothing_here\n", "No module named 'nothing_here'"), ("raise SystemExit(3)\n", "no output")],
+    [
+        ("import nothing_here\n", "No module named 'nothing_here'"),
+        ("raise SystemExit(3)\n", "no output"),
+        ("raise SystemExit(0)\n", "`import mini` ended the process"),
+        ("import os\nprint('[]', flush=True)\nos._exit(0)\n", "`import mini` ended the process"),
+    ],
 )
 def test_a_package_that_does_not_import_is_no_environment(
     make_wheel: Callable[..., None], tmp_path: Path, body: str, reason: str
@@ -236,6 +241,51 @@ def test_an_interrupted_build_is_built_anew(tmp_path: Path) -> None:
     (path / "half").touch()
     store.ensure(release, "cpu", lock).close()
     assert not (path / "half").exists()
+
+
+@pytest.mark.parametrize("dangling", [True, False])
+def test_an_environment_whose_interpreter_is_gone_is_built_anew(tmp_path: Path, *, dangling: bool) -> None:
+    builder = Builder()
+    store = make_store(tmp_path, builder)
+    ((release, lock),) = releases(tmp_path, 1)
+    built = store.ensure(release, "cpu", lock)
+    built.close()
+    built.python.unlink()
+    if dangling:  # as after an upgrade of the Python that it was made with
+        built.python.symlink_to(tmp_path / "pythons" / "3.11.6" / "bin" / "python")
+    assert not store.is_built(release, "cpu", lock)
+    again = store.ensure(release, "cpu", lock)
+    again.close()
+    assert again.python.is_file()
+    assert builder.built == [release.name] * 2
+
+
+def test_what_lies_where_an_environment_is_to_be_made_is_in_nobodys_way(
+    tmp_path: Path, wheels: tuple[Path, tuple[str, ...]]
+) -> None:
+    venv = tmp_path / "venv"
+    (venv / "lib").mkdir(parents=True)  # an orphan of a killed build was still writing
+    (venv / "pyvenv.cfg").touch()
+    lock = tmp_path / "lock.txt"
+    lock.write_text(_lock("mini==1.0"))
+    installed = install(
+        MINI, venv=venv, interpreter=Path(sys.executable), lock=lock, accelerator="cpu",
+        sources=Sources(find_links=(str(wheels[0]),)),
+    )  # fmt: skip
+    assert installed.packages["mini"] == "1.0"
+
+
+def test_nothing_is_built_for_an_accelerator_that_is_not_there(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(accelerators, "_DRIVER_SIGNS", ())
+    builder = Builder()
+    store = make_store(tmp_path, builder)
+    ((release, lock),) = releases(tmp_path, 1)
+    with pytest.raises(EnvironmentFailed, match=r"mini/1\.0: accelerator failed: cuda12 was asked for, but"):
+        store.ensure(release, "cuda12", lock)
+    assert builder.built == []
+    assert not (tmp_path / "envs").exists()
 
 
 def test_what_was_used_longest_ago_goes_first_and_never_what_is_in_use(tmp_path: Path) -> None:

@@ -85,6 +85,24 @@ def test_benchmarks_json_is_written_as_asv_writes_it_and_only_when_it_changed(tm
     assert path.stat().st_ino == before
 
 
+def test_a_damaged_benchmarks_json_is_written_anew(tmp_path: Path) -> None:
+    path = tmp_path / "benchmarks.json"
+    path.write_bytes(b'{"a": "\xff\xfe"}')
+    save_benchmarks(SUITE, tmp_path)
+    assert json.loads(path.read_bytes())["version"] == 2
+
+
+@pytest.mark.parametrize("body", ["import sys\nsys.exit(0)\n", "import os\nos._exit(0)\n"])
+def test_a_suite_that_ends_the_process_well_has_no_benchmarks_either(tmp_path: Path, body: str) -> None:
+    folder = tmp_path / "suite"
+    folder.mkdir()
+    (folder / "__init__.py").write_text(body)
+    with pytest.raises(
+        MalformedFile, match="importing it ended the process before its benchmarks were listed"
+    ):
+        discover(folder, [Path(sys.executable)])
+
+
 def test_a_suite_that_hangs_or_dies_silently_is_named(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

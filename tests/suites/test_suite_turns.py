@@ -67,6 +67,22 @@ def test_a_partner_that_dies_before_its_turn_is_not_waited_for(pair: tuple[Turns
     assert first.taken == 1
 
 
+def test_a_partner_that_leaves_is_not_waited_for_though_the_pipe_stays_open(
+    pair: tuple[Turns, Turns],
+) -> None:
+    first, second = pair
+    assert second.pipes is not None
+    held_by_a_daemon = os.dup(second.pipes[1])
+    try:
+        first.take()
+        second.leave()
+        first.take()
+    finally:
+        os.close(held_by_a_daemon)
+    assert first.pipes is None
+    assert first.taken == 1
+
+
 def test_alone_nothing_waits() -> None:
     turns = Turns()
     turns.take()

@@ -9,7 +9,7 @@ of the commit's release. Sessions that plain asv runs are kept in the sidecar `a
 from __future__ import annotations
 
 import os
-import tempfile
+import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -22,6 +22,7 @@ from stepwatch.errors import StepwatchError
 from stepwatch.measure.asv_results import ENVIRONMENT_TYPE
 from stepwatch.measure.asv_sessions import AsvSessions, session_result
 from stepwatch.measure.campaign import default_size
+from stepwatch.measure.scratch import scratch_folder
 from stepwatch.measure.store import open_store
 from stepwatch.model import Release
 from stepwatch.releases.locks import lock_path
@@ -117,13 +118,20 @@ class ReleaseEnvironment(environment.Environment):  # type: ignore[misc]  # asv 
             return self.run_executable("python", args, **kwargs)
         variables = dict(kwargs.pop("env", os.environ), STEPWATCH_ACCELERATOR=self._accelerator)
         variables["STEPWATCH_SIZE"] = self._size
-        with tempfile.TemporaryDirectory(prefix="stepwatch-asv-") as folder:
-            session_file = Path(folder) / "session.json"
+        with scratch_folder() as folder:
+            session_file = folder / "session.json"
             variables["STEPWATCH_SESSION_FILE"] = str(session_file)
+            started = time.monotonic()
             done = self.run_executable("python", args, env=variables, **kwargs)
             output, _, code = done
             result = session_result(
-                session_file, args[3], accelerator=self._accelerator, code=code, output=output
+                session_file,
+                args[3],
+                accelerator=self._accelerator,
+                size=self._size,
+                lasted_seconds=time.monotonic() - started,
+                code=code,
+                output=output,
             )
         if result is not None:
             self._sessions.keep(self._built.release.name, self._built.stamp.lock, args[3], result)

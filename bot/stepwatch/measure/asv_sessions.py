@@ -6,7 +6,6 @@ keeps each session whole, so stepwatch can judge what plain asv measured, and re
 
 from __future__ import annotations
 
-import json
 import time
 import uuid
 from dataclasses import dataclass
@@ -18,7 +17,7 @@ from asv.console import log
 from stepwatch.errors import StepwatchError
 from stepwatch.history.sidecar import read_sidecar
 from stepwatch.measure.asv_results import MACHINE_FILE
-from stepwatch.measure.session import DETAIL_CHARACTERS, Failed, Finished, Skipped, read_record
+from stepwatch.measure.session import DETAIL_CHARACTERS, Failed, Finished, Skipped, one_line, read_record
 from stepwatch.measure.sidecar import SidecarWriter, open_sidecar
 from stepwatch.model import (
     SIDECAR_SCHEMA,
@@ -38,18 +37,30 @@ if TYPE_CHECKING:
 CAMPAIGN = "asv-run"
 
 
-def session_result(
-    session_file: Path, benchmark_id: str, *, accelerator: str, code: int, output: str
+def session_result(  # noqa: PLR0913  what was asked for, and what was seen from outside
+    session_file: Path,
+    benchmark_id: str,
+    *,
+    accelerator: str,
+    size: str,
+    lasted_seconds: float,
+    code: int,
+    output: str,
 ) -> SessionResult | None:
     """What a `setup_cache` that asv ran came to; None if the suite writes no session records."""
     if code:
-        lines = [line.strip() for line in output.splitlines() if line.strip()]
-        return Failed(
-            reason=lines[-1] if lines else f"exit status {code}", detail=output[-DETAIL_CHARACTERS:]
-        )
+        lines = [line for line in output.splitlines() if line.strip()]
+        reason = one_line(lines[-1]) if lines else f"exit status {code}"
+        return Failed(reason=reason, detail=output[-DETAIL_CHARACTERS:])
     if not session_file.exists():
         return None
-    return read_record(session_file, benchmark=_group(benchmark_id), accelerator=accelerator)
+    return read_record(
+        session_file,
+        benchmark=_group(benchmark_id),
+        accelerator=accelerator,
+        size=size,
+        lasted_seconds=lasted_seconds,
+    )
 
 
 def _group(benchmark_id: str) -> str:
@@ -139,4 +150,4 @@ def _current_machine(results: Path) -> str:
     files = sorted(results.glob(f"*/{MACHINE_FILE}"), key=lambda path: path.stat().st_mtime)
     if not files:
         raise util.UserError(f"{results}: no machine is described here; run `asv machine --yes`")
-    return str(json.loads(files[-1].read_text(encoding="utf-8"))["machine"])
+    return files[-1].parent.name

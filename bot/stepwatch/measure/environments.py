@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from stepwatch.errors import EnvironmentFailed
+from stepwatch.measure.accelerators import accelerator_fault
 from stepwatch.measure.installer import Installed, Sources, install
 from stepwatch.measure.storage import FileLock, append_line, storage_errors
 from stepwatch.releases.files import write_atomically
@@ -94,10 +95,13 @@ class EnvironmentStore:
         Every build, good or bad, is noted in `tried.jsonl`.
 
         Raises:
-            EnvironmentFailed: no lock, no Python, or a failed installation; says which and why.
+            EnvironmentFailed: no such accelerator, no lock, no Python, or a failed installation; says why.
             MalformedFile: the lock cannot be read.
             StorageFailed: no space or no permission.
         """
+        fault = accelerator_fault(accelerator)
+        if fault is not None:
+            raise EnvironmentFailed(release.name, "accelerator", fault)
         want = _wanted(release, accelerator, lock_path)
         path = self.path_of(release, accelerator)
         holding = FileLock(path.parent / f".{path.name}.lock")
@@ -115,7 +119,7 @@ class EnvironmentStore:
             release=release,
             accelerator=accelerator,
             path=path,
-            python=path / "bin" / "python",
+            python=_python_of(path),
             stamp=stamp,
             built_seconds=time.monotonic() - started if built else None,
             _holding=holding,
@@ -242,7 +246,17 @@ def _wanted(release: Release, accelerator: str, lock_path: Path) -> _Wanted:
     return _Wanted(release=release, accelerator=accelerator, lock_path=lock_path, lock=lock)
 
 
+def _python_of(path: Path) -> Path:
+    return path / "bin" / "python"
+
+
 def _read_stamp(path: Path) -> Stamp | None:
+    """What an environment was built from; None when it is not whole.
+
+    Its interpreter is a link to one outside, which goes when that is upgraded or removed.
+    """
+    if not _python_of(path).is_file():
+        return None
     try:
         return msgspec.json.decode((path / _STAMP).read_bytes(), type=Stamp)
     except (OSError, msgspec.DecodeError):
@@ -251,7 +265,7 @@ def _read_stamp(path: Path) -> Stamp | None:
 
 def _discard(path: Path) -> None:
     """Remove an environment: out of the way in one step, then deleted at leisure."""
-    if path.exists():
+    if os.path.lexists(path):
         trash = path.with_name(f"{_TRASH}{path.name}-{os.getpid()}-{time.monotonic_ns()}")
         with storage_errors(path):
             path.rename(trash)

@@ -14,7 +14,7 @@ import re
 import subprocess
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import uv
 from packaging.tags import cpython_tags, platform_tags
@@ -22,6 +22,7 @@ from packaging.utils import InvalidWheelFilename, parse_wheel_filename
 from packaging.version import Version
 
 from stepwatch.errors import EnvironmentFailed
+from stepwatch.measure.children import die_with_parent, run_tool
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -73,7 +74,7 @@ def install(  # noqa: PLR0913  each is one fact of a build, named at the call
     Raises:
         EnvironmentFailed: stage `venv`, `install` or `import`, with one line that says why.
     """
-    made = _run_uv(["venv", "--quiet", "--no-project", "--python", str(interpreter), str(venv)])
+    made = _run_uv(["venv", "--quiet", "--clear", "--no-project", "--python", str(interpreter), str(venv)])
     if made.returncode:
         raise EnvironmentFailed(release.name, "venv", failure_reason(made.stderr))
     common = ["pip", "install", "--quiet", "--python", str(venv / "bin" / "python"), "-r", str(lock)]
@@ -127,15 +128,8 @@ def _pip_install(arguments: Sequence[str]) -> str:
 def _run_uv(arguments: Sequence[str]) -> subprocess.CompletedProcess[str]:
     command = [uv.find_uv_bin(), *arguments]
     try:
-        return subprocess.run(
-            command,
-            env=clean_environment(os.environ),
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            errors="replace",
-            timeout=INSTALL_TIMEOUT_SECONDS,
-            check=False,
+        return run_tool(
+            command, environment=clean_environment(os.environ), timeout_seconds=INSTALL_TIMEOUT_SECONDS
         )
     except subprocess.TimeoutExpired:
         reason = f"error: no end after {INSTALL_TIMEOUT_SECONDS:.0f} s"
@@ -210,6 +204,7 @@ def _compiling_beside(venv: Path, module: str) -> Iterator[None]:
         stdin=subprocess.DEVNULL,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
+        preexec_fn=die_with_parent(),  # noqa: PLW1509  one prctl call, safe: this process has no threads
     )
     try:
         yield
@@ -223,14 +218,10 @@ def _probe(release: Release, venv: Path, source: str) -> Installed:
     module = release.package.replace("-", "_")
     try:
         with _compiling_beside(venv, module):
-            done = subprocess.run(
+            done = run_tool(
                 [venv / "bin" / "python", "-I", "-c", _PROBE, module],
-                env=clean_environment(os.environ),
-                capture_output=True,
-                text=True,
-                errors="replace",
-                timeout=_IMPORT_TIMEOUT_SECONDS,
-                check=False,
+                environment=clean_environment(os.environ),
+                timeout_seconds=_IMPORT_TIMEOUT_SECONDS,
             )
     except subprocess.TimeoutExpired as error:
         reason = f"`import {module}` did not end within {_IMPORT_TIMEOUT_SECONDS:.0f} s"
@@ -238,7 +229,10 @@ def _probe(release: Release, venv: Path, source: str) -> Installed:
     if done.returncode:
         last = next((line for line in reversed(done.stderr.splitlines()) if line.strip()), "no output")
         raise EnvironmentFailed(release.name, "import", last.strip()[:_REASON_CHARACTERS])
-    found = json.loads(done.stdout.splitlines()[-1])
+    found = _answer(done.stdout)
+    if found is None:
+        reason = f"`import {module}` ended the process (exit status 0)"
+        raise EnvironmentFailed(release.name, "import", reason)
     packages = dict(sorted((str(name).lower(), str(version)) for name, version in found["packages"].items()))
     version = packages.get(release.package.lower())
     if version is None or Version(Version(version).public) != Version(release.version):
@@ -246,3 +240,12 @@ def _probe(release: Release, venv: Path, source: str) -> Installed:
             release.name, "import", f"the lock installed {version}, not {release.version}"
         )
     return Installed(python=found["python"], packages=packages, source=source)
+
+
+def _answer(output: str) -> dict[str, Any] | None:
+    """What `_PROBE` printed last; None if it never came to that."""
+    try:
+        found = json.loads(output.splitlines()[-1])
+    except (IndexError, ValueError):
+        return None
+    return found if isinstance(found, dict) and found.keys() >= {"python", "packages"} else None

@@ -8,28 +8,32 @@ session is recorded and never becomes data.
 from __future__ import annotations
 
 import contextlib
-import ctypes
 import math
 import os
-import signal
-import subprocess
-import tempfile
 import time
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import msgspec
 from asv.runner import BENCHMARK_RUN_SCRIPT
 
+from stepwatch.measure.children import Command, Ended, run_children, signal_name
+from stepwatch.measure.scratch import scratch_folder
 from stepwatch.model import SessionRecord
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
+    from pathlib import Path
 
 RECORD_SCHEMA = 1
 DETAIL_CHARACTERS = 4000
 _REASON_CHARACTERS = 300
+_RECORD_BYTES = 16 * 2**20
+_METRIC_SAMPLES = 100_000
+_METRIC_NAME_CHARACTERS = 64
+_NESTING = 20
+_CLOCK_SLACK_SECONDS = 1.0
+_DAY_SECONDS = 86_400.0
 _SESSION_FILE = "session.json"
 _OUTPUT_FILE = "output.txt"
 _KEPT_VARIABLES = (
@@ -101,120 +105,49 @@ def run_sessions(requests: Sequence[SessionRequest]) -> list[SessionResult]:
 
     Args:
         requests: one, or two in the order of their first turns.
+
+    Raises:
+        StorageFailed: the machine's temporary folder is full or cannot be written to.
     """
     with contextlib.ExitStack() as stack:
-        folders = [
-            Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="stepwatch-session-")))
-            for _ in requests
-        ]
-        codes = _run_children(list(zip(requests, folders, strict=True)))
+        folders = [stack.enter_context(scratch_folder()) for _ in requests]
+        commands = [_command(*job) for job in zip(requests, folders, strict=True)]
+        ends = run_children(commands, "STEPWATCH_TURNS")
         return [
-            _result(request, folder, code, turns=len(requests) > 1)
-            for request, folder, code in zip(requests, folders, codes, strict=True)
+            _result(request, folder, ended, turns=len(requests) > 1)
+            for request, folder, ended in zip(requests, folders, ends, strict=True)
         ]
 
 
-def _result(request: SessionRequest, folder: Path, code: int | None, *, turns: bool) -> SessionResult:
-    detail = _tail(folder / _OUTPUT_FILE)
-    if code is None:
-        return Failed(reason=f"no end after {request.timeout_seconds:g} s (killed)", detail=detail)
-    if code:
-        return Failed(reason=_exit_reason(code, detail), detail=detail)
+def _command(request: SessionRequest, folder: Path) -> Command:
+    script = [request.python, BENCHMARK_RUN_SCRIPT, "setup_cache", request.suite, request.benchmark_id, "{}"]
+    return Command(
+        arguments=script,
+        folder=folder,
+        environment=child_environment(request, folder / _SESSION_FILE, os.environ),
+        output=folder / _OUTPUT_FILE,
+        timeout_seconds=request.timeout_seconds,
+    )
+
+
+def _result(request: SessionRequest, folder: Path, ended: Ended, *, turns: bool) -> SessionResult:
+    output = _read_file(folder / _OUTPUT_FILE, last_bytes=4 * DETAIL_CHARACTERS) or b""
+    detail = output.decode("utf-8", "replace")[-DETAIL_CHARACTERS:]
+    if ended.code is None:
+        return Failed(reason=one_line(ended.fault), detail=detail)
+    if ended.code:
+        return Failed(reason=_exit_reason(ended.code, detail), detail=detail)
     result = read_record(
-        folder / _SESSION_FILE, benchmark=request.benchmark, accelerator=request.accelerator, detail=detail
+        folder / _SESSION_FILE,
+        benchmark=request.benchmark,
+        accelerator=request.accelerator,
+        size=request.size,
+        lasted_seconds=ended.seconds,
+        detail=detail,
     )
     if turns and isinstance(result, Finished) and "turns" not in result.record.settings:
         return Failed(reason="the suite's harness takes no turns (STEPWATCH_TURNS)", detail=detail)
     return result
-
-
-def _run_children(jobs: Sequence[tuple[SessionRequest, Path]]) -> list[int | None]:
-    """Start the children, wait for them, leave nothing behind; exit statuses, None after a timeout."""
-    children: list[subprocess.Popen[bytes]] = []
-    codes: list[int | None] = []
-    started = time.monotonic()
-    together = sum(request.timeout_seconds for request, _ in jobs)
-    try:
-        with _turn_pipes(len(jobs)) as pipes:
-            for (request, folder), pipe in zip(jobs, pipes, strict=True):
-                children.append(_start_child(request, folder, pipe))
-        for (request, _), child in zip(jobs, children, strict=True):
-            # The second of a pair may have waited for the first until that was killed: it gets its own time.
-            left = max(started + together - time.monotonic(), request.timeout_seconds if codes else 0.0)
-            codes.append(_wait(child, left))
-    finally:
-        for child in children:
-            kill_group(child)
-    return codes
-
-
-def _start_child(
-    request: SessionRequest, folder: Path, pipe: tuple[int, int] | None
-) -> subprocess.Popen[bytes]:
-    command = [request.python, BENCHMARK_RUN_SCRIPT, "setup_cache", request.suite, request.benchmark_id, "{}"]
-    environment = child_environment(request, folder / _SESSION_FILE, os.environ)
-    if pipe is not None:
-        environment["STEPWATCH_TURNS"] = f"{pipe[0]},{pipe[1]}"
-    with (folder / _OUTPUT_FILE).open("wb") as output:
-        return subprocess.Popen(
-            command,
-            cwd=folder,
-            env=environment,
-            stdin=subprocess.DEVNULL,
-            stdout=output,
-            stderr=subprocess.STDOUT,
-            process_group=0,
-            pass_fds=pipe or (),
-            preexec_fn=_die_with_parent(),  # noqa: PLW1509  one prctl call, safe: this process has no threads
-        )
-
-
-@contextlib.contextmanager
-def _turn_pipes(count: int) -> Iterator[list[tuple[int, int] | None]]:
-    """For each session where its turn comes from and where it goes; the first has the first turn.
-
-    Our own copies are closed as soon as the children have theirs: a session must learn of its partner's end.
-    """
-    if count == 1:
-        yield [None]
-        return
-    first, second = os.pipe(), os.pipe()
-    try:
-        os.write(first[1], b".")
-        yield [(first[0], second[1]), (second[0], first[1])]
-    finally:
-        for descriptor in (*first, *second):
-            os.close(descriptor)
-
-
-def _wait(child: subprocess.Popen[bytes], seconds: float) -> int | None:
-    """The exit status of a child; None if it had to be killed."""
-    try:
-        return child.wait(seconds)
-    except subprocess.TimeoutExpired:
-        kill_group(child)
-        return None
-
-
-def kill_group(child: subprocess.Popen[bytes]) -> None:
-    """Kill what is left of a child's process group, and reap the child."""
-    with contextlib.suppress(ProcessLookupError, PermissionError):
-        os.killpg(child.pid, signal.SIGKILL)
-    child.wait()
-
-
-def _die_with_parent() -> Callable[[], None] | None:
-    """What makes a session end when stepwatch is killed: an orphan would disturb the next measurement."""
-    try:
-        prctl = ctypes.CDLL(None).prctl
-    except (OSError, AttributeError):
-        return None
-    set_parent_death_signal = 1
-
-    def ask_kernel() -> None:
-        prctl(set_parent_death_signal, signal.SIGKILL)
-
-    return ask_kernel
 
 
 def child_environment(
@@ -234,37 +167,68 @@ def child_environment(
     return kept | dict(request.asv_variables) | {key: value for key, value in session.items() if value}
 
 
-def read_record(path: Path, *, benchmark: str, accelerator: str, detail: str = "") -> SessionResult:
-    """Read what the harness wrote, as strictly as foreign input: `Failed` if it is not a sound record."""
-    try:
-        data = path.read_bytes()
-    except OSError:
+def read_record(  # noqa: PLR0913  what was asked for, and what was seen from outside
+    path: Path, *, benchmark: str, accelerator: str, size: str, lasted_seconds: float, detail: str = ""
+) -> SessionResult:
+    """Read what the harness wrote, as strictly as foreign input: `Failed` if it is not a sound record.
+
+    Args:
+        path: where the session was to write it.
+        benchmark: what was to be measured; `accelerator` and `size` likewise.
+        accelerator: see `benchmark`.
+        size: see `benchmark`.
+        lasted_seconds: how long the process was there, in wall seconds.
+        detail: the end of its output.
+    """
+    data = _read_file(path)
+    if data is None:
         return Failed(reason="the session ended well but wrote no record", detail=detail)
-    with contextlib.suppress(msgspec.DecodeError):
-        return Skipped(reason=msgspec.json.decode(data, type=_SkippedRecord).skipped)
     try:
+        with contextlib.suppress(msgspec.DecodeError):
+            return Skipped(reason=one_line(msgspec.json.decode(data, type=_SkippedRecord).skipped))
         record = msgspec.json.decode(data, type=SessionRecord)
-    except msgspec.DecodeError as error:
-        return Failed(reason=f"the session's record is malformed: {error}", detail=detail)
-    fault = next(_faults(record, benchmark, accelerator), None)
-    return Finished(record=record) if fault is None else Failed(reason=fault, detail=detail)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        return Failed(reason=one_line(f"the session's record is malformed: {error}"), detail=detail)
+    asked = {"benchmark": benchmark, "accelerator": accelerator, "size": size}
+    fault = next(_faults(record, asked, lasted_seconds), None)
+    return Finished(record=record) if fault is None else Failed(reason=one_line(fault), detail=detail)
 
 
-def _faults(record: SessionRecord, benchmark: str, accelerator: str) -> Iterator[str]:
+def _faults(record: SessionRecord, asked: Mapping[str, str], lasted_seconds: float) -> Iterator[str]:
     """Everything that keeps a well-formed record from being data."""
     if record.schema != RECORD_SCHEMA:
         yield f"the session's record has schema {record.schema}, not {RECORD_SCHEMA}"
-    if record.benchmark != benchmark:
-        yield f"the session measured {record.benchmark}, not {benchmark}"
-    if record.accelerator != accelerator:
-        yield f"asked for {accelerator}, but the session ran on {record.accelerator}"
+    for field, wanted in asked.items():
+        if getattr(record, field) != wanted:
+            yield f"the session was to measure {field} {wanted}, but measured {getattr(record, field)}"
+    if not abs(time.time() - record.started_at) <= _DAY_SECONDS:
+        yield f"the session says it started at {record.started_at:g} (Unix seconds), which is not today"
+    if not 0 <= record.wall_seconds <= lasted_seconds + _CLOCK_SLACK_SECONDS:
+        yield f"the session says it took {record.wall_seconds:g} s, its process took {lasted_seconds:.1f} s"
     if not record.metrics:
         yield "the session measured nothing"
+    yield from _metric_faults(record)
+    free = (record.device, record.machine_before, record.machine_after, record.settings, record.fingerprint)
+    if any(_is_nested(value, _NESTING) for value in free):
+        yield f"the session's record is nested more than {_NESTING} levels deep"
+
+
+def _metric_faults(record: SessionRecord) -> Iterator[str]:
     for name, metric in record.metrics.items():
-        if not metric.samples:
-            yield f"metric {name} has no sample"
+        if not (name.isascii() and name.isidentifier() and len(name) <= _METRIC_NAME_CHARACTERS):
+            yield f"metric {name!r} is no name (letters, digits and underscores)"
+        if not 0 < len(metric.samples) <= _METRIC_SAMPLES:
+            yield f"metric {name} has {len(metric.samples)} samples, not 1 to {_METRIC_SAMPLES}"
         if not all(map(math.isfinite, metric.samples)):
             yield f"metric {name} is not finite"
+
+
+def _is_nested(value: object, levels: int) -> bool:
+    """Whether a JSON value is nested deeper than `levels`: what can be read may be too deep to be written."""
+    if not isinstance(value, dict | list):
+        return False
+    inner = value.values() if isinstance(value, dict) else value
+    return levels == 0 or any(_is_nested(one, levels - 1) for one in inner)
 
 
 def device_name(record: SessionRecord) -> str:
@@ -272,16 +236,26 @@ def device_name(record: SessionRecord) -> str:
     return str(record.device.get("kind") or record.device.get("platform") or "unknown")
 
 
+def one_line(text: str) -> str:
+    """`text` as a reason: one line, of bounded length."""
+    line = " ".join(text.split())
+    return line if len(line) <= _REASON_CHARACTERS else line[: _REASON_CHARACTERS - 1] + "…"
+
+
 def _exit_reason(code: int, detail: str) -> str:
     if code < 0:
-        return f"killed by {signal.Signals(-code).name}"
-    last = next((line.strip() for line in reversed(detail.splitlines()) if line.strip()), "")
-    reason = last or f"exit status {code} without a word"
-    return reason[:_REASON_CHARACTERS]
+        return f"killed by {signal_name(-code)}"
+    last = next((line for line in reversed(detail.splitlines()) if line.strip()), "")
+    return one_line(last) or f"exit status {code} without a word"
 
 
-def _tail(path: Path) -> str:
-    with path.open("rb") as stream:
-        stream.seek(0, os.SEEK_END)
-        stream.seek(max(0, stream.tell() - 4 * DETAIL_CHARACTERS))
-        return stream.read().decode("utf-8", "replace")[-DETAIL_CHARACTERS:]
+def _read_file(path: Path, *, last_bytes: int = _RECORD_BYTES) -> bytes | None:
+    """The end of a regular file that a session wrote; None if it is gone, or is a pipe or a device by now."""
+    try:
+        if not path.is_file():
+            return None
+        with path.open("rb") as stream:
+            stream.seek(max(0, stream.seek(0, os.SEEK_END) - last_bytes))
+            return stream.read(last_bytes)
+    except OSError:
+        return None

@@ -12,20 +12,22 @@ import json
 import os
 import re
 import subprocess
-import tempfile
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from asv.benchmarks import Benchmarks
 from asv.runner import BENCHMARK_RUN_SCRIPT
 
 from stepwatch.errors import MalformedFile, UnknownBenchmark
+from stepwatch.measure.children import run_tool
 from stepwatch.measure.installer import clean_environment
+from stepwatch.measure.scratch import scratch_folder
+from stepwatch.measure.storage import storage_errors
 from stepwatch.releases.files import write_atomically
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
+    from pathlib import Path
 
 _DISCOVERY_TIMEOUT_SECONDS = 300.0
 _DEFAULT_TIMEOUT_SECONDS = 900.0
@@ -146,28 +148,29 @@ def discover(folder: Path, pythons: Iterable[Path]) -> Suite:
 
     Raises:
         MalformedFile: the suite cannot be imported by any of them; with the last line of the traceback.
+        StorageFailed: the machine's temporary folder is full or cannot be written to.
     """
     reason = "no Python to import it with"
     for python in pythons:
-        with tempfile.TemporaryDirectory(prefix="stepwatch-discover-") as name:
-            found = Path(name) / "benchmarks.json"
+        with scratch_folder() as scratch:
+            found = scratch / "benchmarks.json"
             command = [python, BENCHMARK_RUN_SCRIPT, "discover", folder, found]
             try:
-                done = subprocess.run(
+                done = run_tool(
                     command,
-                    cwd=name,
-                    env=clean_environment(os.environ),
-                    capture_output=True,
-                    text=True,
-                    errors="replace",
-                    timeout=_DISCOVERY_TIMEOUT_SECONDS,
-                    check=False,
+                    folder=scratch,
+                    environment=clean_environment(os.environ),
+                    timeout_seconds=_DISCOVERY_TIMEOUT_SECONDS,
                 )
             except subprocess.TimeoutExpired:
                 reason = f"importing it did not end within {_DISCOVERY_TIMEOUT_SECONDS:.0f} s"
                 continue
             if done.returncode == 0:
-                return _suite(folder, json.loads(found.read_bytes()))
+                try:
+                    return _suite(folder, json.loads(found.read_bytes()))
+                except (OSError, ValueError, RecursionError):
+                    reason = "importing it ended the process before its benchmarks were listed"
+                    continue
             lines = [line.strip() for line in done.stderr.splitlines() if line.strip()]
             reason = lines[-1] if lines else f"exit status {done.returncode}"
     raise MalformedFile(folder, f"the suite cannot be imported: {reason}")
@@ -183,5 +186,7 @@ def save_benchmarks(suite: Suite, results: Path) -> None:
     described: Mapping[str, Any] = {benchmark.name: benchmark.description for benchmark in suite.benchmarks}
     text = json.dumps({**described, "version": Benchmarks.api_version}, indent=4, sort_keys=True)
     path = results / "benchmarks.json"
-    if not (path.is_file() and path.read_text(encoding="utf-8") == text):
+    with storage_errors(path):
+        is_up_to_date = path.is_file() and path.read_bytes() == text.encode()
+    if not is_up_to_date:
         write_atomically(path, text.encode())
