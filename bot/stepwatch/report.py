@@ -9,16 +9,16 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal, TypeVar
 
 import msgspec
 from msgspec import Meta
 
-from stepwatch.errors import MalformedFile, UnsupportedSchema
+from stepwatch.errors import DataError, MalformedFile, UnsupportedSchema
 from stepwatch.model import Side  # noqa: TC001  msgspec reads annotations at run time
 from stepwatch.verdict import Twin, Verdict, compare_twins, judge
 from stepwatch.verdict.differences import flatten, planted
-from stepwatch.verdict.rows import NAME_LIMIT, Count, Name, Notes, Row, Text, shorten
+from stepwatch.verdict.rows import NAME_LIMIT, VARIANTS_LIMIT, Count, Name, Notes, Row, Text, shorten
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -30,6 +30,12 @@ REPORT_SCHEMA: Literal[1] = 1
 MAX_BYTES = 16 * 1024**2
 _FAILURES_LIMIT = 1000
 _DEVICE_LIMIT = 100
+_METRICS_LIMIT = 50
+_CAMPAIGNS_LIMIT = 1000
+_VERDICTS_LIMIT = 5000
+_TWINS_LIMIT = 500
+_NOTES_LIMIT = 100
+_T = TypeVar("_T")
 Fraction = Annotated[float, Meta(ge=0, le=10)]
 
 
@@ -48,7 +54,7 @@ class PolicyUsed(Row, frozen=True, kw_only=True):
     alpha: Annotated[float, Meta(gt=0, lt=1)]
     floor: Fraction
     min_effect: Fraction
-    metrics: Annotated[list[Name], Meta(max_length=50)]
+    metrics: Annotated[list[Name], Meta(max_length=_METRICS_LIMIT)]
     """Empty: the default set of the accelerator."""
 
 
@@ -56,7 +62,7 @@ class CampaignInfo(Row, frozen=True, kw_only=True):
     """One series of rounds that the report draws on."""
 
     name: Name
-    seed: int
+    seed: Annotated[int, Meta(ge=-(2**63), le=2**63 - 1)]
     sessions: Count
 
 
@@ -83,11 +89,11 @@ class Report(Row, frozen=True, kw_only=True):
     baseline: Name | None
     """None: a release measured alone, only its twins are shown."""
     contender: Name
-    campaigns: Annotated[list[CampaignInfo], Meta(max_length=1000)]
+    campaigns: Annotated[list[CampaignInfo], Meta(max_length=_CAMPAIGNS_LIMIT)]
     policy: PolicyUsed
-    verdicts: Annotated[list[Verdict], Meta(max_length=5000)]
+    verdicts: Annotated[list[Verdict], Meta(max_length=_VERDICTS_LIMIT)]
     """Regressions first, the worst of them on top."""
-    twins: Annotated[list[Twin], Meta(max_length=500)]
+    twins: Annotated[list[Twin], Meta(max_length=_TWINS_LIMIT)]
     failures: Annotated[list[Failure], Meta(max_length=_FAILURES_LIMIT)]
     notes: Notes
 
@@ -110,36 +116,58 @@ class Provenance:
 
 
 def build_report(evidence: Evidence, policy: Policy, provenance: Provenance) -> Report:
-    """Judge the evidence and write the result down."""
+    """Judge the evidence and write the result down.
+
+    What does not fit the bounds of a report is cut, and a note says so.
+    """
     records = [session.record for session in evidence.sessions]
     newest = max(records, key=lambda record: record.started_at, default=None)
     device = flatten(newest.device) if newest else {}
-    text = planted(records)
-    warning = [f"SELF-TEST: a slowdown ({text}) was planted; this is no measurement of a release"]
+    notes: list[str] = []
+    if text := planted(records):
+        notes.append(f"SELF-TEST: a slowdown ({text}) was planted; this is no measurement of a release")
+    metrics = _cut("metrics", list(policy.metrics), _METRICS_LIMIT, notes)
+    campaigns = _cut("campaigns", list(provenance.campaigns), _CAMPAIGNS_LIMIT, notes)
+    verdicts = _cut("verdicts", judge(evidence, policy), _VERDICTS_LIMIT, notes)
+    twins = _cut("workloads with twins", compare_twins(evidence, policy), _TWINS_LIMIT, notes)
+    failures = _cut("failures", _failures(evidence), _FAILURES_LIMIT, notes)
+    for twin in twins:
+        _cut(f"variants of {twin.workload}", twin.variants, VARIANTS_LIMIT, notes)
     return Report(
         schema=REPORT_SCHEMA,
         stepwatch_version=provenance.stepwatch_version,
         created_at=provenance.created_at,
         machine=MachineInfo(
-            name=shorten(provenance.machine, NAME_LIMIT),
-            accelerator=evidence.accelerator,
-            size=shorten(evidence.size, NAME_LIMIT),
-            device={shorten(key, NAME_LIMIT): device[key] for key in sorted(device)[:_DEVICE_LIMIT]},
+            name=_name(provenance.machine),
+            accelerator=_name(evidence.accelerator),
+            size=_name(evidence.size),
+            device={_name(key): device[key] for key in sorted(device)[:_DEVICE_LIMIT]},
         ),
-        baseline=evidence.baseline,
-        contender=evidence.contender,
-        campaigns=list(provenance.campaigns),
+        baseline=None if evidence.baseline is None else _name(evidence.baseline),
+        contender=_name(evidence.contender),
+        campaigns=[msgspec.structs.replace(one, name=_name(one.name)) for one in campaigns],
         policy=PolicyUsed(
             alpha=policy.alpha,
             floor=policy.floor,
             min_effect=policy.min_effect,
-            metrics=list(policy.metrics),
+            metrics=[_name(metric) for metric in metrics],
         ),
-        verdicts=judge(evidence, policy),
-        twins=compare_twins(evidence, policy),
-        failures=_failures(evidence),
-        notes=[shorten(note) for note in [*(warning if text else []), *provenance.notes][:100]],
+        verdicts=verdicts,
+        twins=[msgspec.structs.replace(one, variants=one.variants[:VARIANTS_LIMIT]) for one in twins],
+        failures=failures,
+        notes=[shorten(note) for note in _cut("notes", [*notes, *provenance.notes], _NOTES_LIMIT, [])],
     )
+
+
+def _cut(what: str, values: list[_T], limit: int, notes: list[str]) -> list[_T]:
+    """The first `limit` values; a note for the reader where that is not all of them."""
+    if len(values) > limit:
+        notes.append(f"cut: {limit} of {len(values)} {what} fit into a report")
+    return values[:limit]
+
+
+def _name(text: str) -> str:
+    return shorten(text, NAME_LIMIT)
 
 
 def _failures(evidence: Evidence) -> list[Failure]:
@@ -156,20 +184,29 @@ def _failures(evidence: Evidence) -> list[Failure]:
     )
     return [
         Failure(
-            release=shorten(release, NAME_LIMIT),
+            release=_name(release),
             side=side,
-            benchmark=None if benchmark is None else shorten(benchmark, NAME_LIMIT),
+            benchmark=None if benchmark is None else _name(benchmark),
             stage=stage,
             reason=shorten(reason),
             count=count,
         )
         for (release, side, benchmark, stage, reason), count in counted.items()
-    ][:_FAILURES_LIMIT]
+    ]
 
 
 def encode_report(report: Report) -> bytes:
-    """The report as indented UTF-8 JSON; every number in it is finite (msgspec writes NaN as null)."""
-    return msgspec.json.format(msgspec.json.encode(report), indent=2) + b"\n"
+    """The report as indented UTF-8 JSON; every number in it is finite (msgspec writes NaN as null).
+
+    Raises:
+        DataError: a reader would refuse it (`decode_report` is asked).
+    """
+    try:
+        data = msgspec.json.format(msgspec.json.encode(report), indent=2) + b"\n"
+        decode_report(data, "the report")
+    except (MalformedFile, OverflowError) as error:  # overflow: an integer that JSON readers do not take
+        raise DataError(f"no report was written: {error}; judge less of it, with --metric") from error
+    return data
 
 
 def decode_report(data: bytes, source: str) -> Report:

@@ -11,6 +11,8 @@ from enum import StrEnum
 
 _SI = ((1.0, ""), (1e-3, "m"), (1e-6, "µ"), (1e-9, "n"))
 _IEC = ("B", "KiB", "MiB", "GiB", "TiB")
+_LONG = 1e6
+"""From here on digits are counted, not shown."""
 _MINUTE, _HOUR = 60.0, 3600.0
 
 
@@ -57,11 +59,20 @@ def format_bytes(value: float) -> str:
 
 
 def format_ratio(ratio: float | None) -> str:
-    """A contender / baseline ratio: `1.39x`, with two decimals below 10 and fewer above."""
+    """A contender / baseline ratio: `1.39x`."""
     if ratio is None or not math.isfinite(ratio):
         return "-"
-    decimals = 3 if 0.9 < ratio < 1.1 else 2 if ratio < 10 else 1
-    return f"{ratio:.{decimals}f}x"
+    return format_ratios(ratio)[0] + "x"
+
+
+def format_ratios(*ratios: float) -> tuple[str, ...]:
+    """Ratios with the decimals that fit the first (three near 1, fewer the larger it is), never long."""
+    first = ratios[0]
+    decimals = 3 if 0.9 < first < 1.1 else 2 if first < 10 else 1 if first < 100 else 0
+    return tuple(
+        f"{ratio:.{decimals}f}" if ratio < _LONG and (ratio == 0 or ratio >= 0.01) else f"{ratio:.2g}"
+        for ratio in ratios
+    )
 
 
 def format_duration(seconds: float) -> str:
@@ -75,4 +86,6 @@ def format_duration(seconds: float) -> str:
 
 
 def _three_digits(value: float) -> str:
+    if abs(value) >= _LONG:
+        return f"{value:.3g}"
     return f"{value:.2f}" if abs(value) < 10 else f"{value:.1f}" if abs(value) < 100 else f"{value:.0f}"

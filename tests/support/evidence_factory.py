@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import Any
 
 import numpy as np
@@ -23,6 +24,7 @@ UNITS = {"temp_bytes": "bytes", "peak_device_bytes": "bytes", "recompiles": "cou
 OLD, NEW, TORCH = "jax/0.4.31", "jax/0.4.33", "torch/2.13.0"
 CAMPAIGN = "jax-0.4.31..jax-0.4.33"
 MLP = "mlp.bench.JaxJit"
+_NUMBERS = itertools.count()
 
 
 def record(benchmark: str = MLP, *, variant: str = "jax-jit", **changes: Any) -> SessionRecord:
@@ -58,12 +60,18 @@ def session(
 ) -> CampaignSession:
     """A finished session of one side."""
     default = {Side.BASELINE: OLD, Side.CONTENDER: NEW}.get(side, TORCH)
+    package, _, version = (release or default).partition("/")
     return CampaignSession(
         campaign=campaign,
         place=Place(
-            session=f"{pair:012x}", release=release or default, side=side, pair=pair, position=0, lock="abc"
+            session=f"{next(_NUMBERS):012x}",
+            release=release or default,
+            side=side,
+            pair=pair,
+            position=0,
+            lock="abc",
         ),
-        record=record(**changes),
+        record=record(**{"versions": {"python": "3.12.1", package: version}, **changes}),
     )
 
 

@@ -39,10 +39,13 @@ def parse_comparison(
     """What the command line asks for; None: nothing, so the newest comparison is meant.
 
     Raises:
-        UsageError: both a range and `--a-a`; an unknown release, a range across tracks or backward.
+        UsageError: both a range and `--a-a`; `--plant` without either; an unknown release, a range across
+            tracks or backward.
     """
     if spec and a_a:
         raise UsageError(f"give either {spec} or --a-a {a_a}, not both")
+    if plant and not a_a and ".." not in (spec or ""):
+        raise UsageError(f"--plant {plant} needs the pair it was planted into: a range A..B or --a-a RELEASE")
     tables = load_tables(config.releases, [track.package for track in config.tracks])
     if a_a:
         name = resolve_release(a_a, tables).name
@@ -112,10 +115,7 @@ def load_report(path: Path) -> Report:
 def _traits(results: Path) -> dict[str, MetricTraits]:
     """What the suite says of its metrics (attributes of the `track_` functions)."""
     return {
-        name: MetricTraits(
-            better=Direction.HIGHER if info.better == Direction.HIGHER else Direction.LOWER,
-            exact=info.exact,
-        )
+        name: MetricTraits(better=Direction(info.better), exact=info.exact)
         for name, info in read_benchmarks(results).items()
     }
 

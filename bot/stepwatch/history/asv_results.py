@@ -14,11 +14,11 @@ import math
 from collections import defaultdict
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 import msgspec
 
-from stepwatch.errors import HistoryNotFound, MalformedFile, StorageFailed, UnsupportedSchema
+from stepwatch.errors import HistoryNotFound, MalformedFile, UnsupportedSchema
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -30,6 +30,8 @@ BENCHMARKS_VERSION = 2
 MACHINE_VERSION = 1
 _OTHER_FILES = frozenset({"machine.json", "benchmarks.json"})
 _COLUMNS = frozenset({"result", "params", "version", "started_at", "duration", "samples", "profile"})
+_COMBINATIONS_LIMIT = 100_000
+_SHORT = 40
 _NEXT_STEP = "move the file away; stepwatch writes its own benchmarks again from the sidecars"
 
 
@@ -97,7 +99,7 @@ class BenchmarkInfo(msgspec.Struct, frozen=True, kw_only=True):
     version: str = ""
     unit: str = ""
     type: str = ""
-    better: str = "lower"
+    better: Literal["lower", "higher"] = "lower"
     exact: bool = False
     track: str = ""
 
@@ -188,9 +190,12 @@ def _points(path: Path, shape: _ResultShape, name: str, row: list[Any]) -> list[
     parameters = columns.get("params") or []
     if not _is_lists(parameters):
         raise MalformedFile(path, "params is no list of lists", place=f"results.{name}", next_step=_NEXT_STEP)
-    combinations = list(itertools.product(*parameters))
-    values = _per_combination(path, name, columns.get("result"), len(combinations))
-    samples = _per_combination(path, name, columns.get("samples"), len(combinations))
+    count = math.prod(map(len, parameters))
+    if count > _COMBINATIONS_LIMIT:
+        reason = f"{count} combinations of parameters, at most {_COMBINATIONS_LIMIT} are read"
+        raise MalformedFile(path, reason, place=f"results.{name}", next_step=_NEXT_STEP)
+    values = _per_combination(path, name, columns.get("result"), count)
+    samples = _per_combination(path, name, columns.get("samples"), count)
     return [
         Point(
             benchmark=name,
@@ -203,7 +208,7 @@ def _points(path: Path, shape: _ResultShape, name: str, row: list[Any]) -> list[
             value=float(value) if _status(value) is PointStatus.MEASURED else None,
             samples=tuple(map(float, taken)) if _is_numbers(taken) else (),
         )
-        for combination, value, taken in zip(combinations, values, samples, strict=True)
+        for combination, value, taken in zip(itertools.product(*parameters), values, samples, strict=True)
     ]
 
 
@@ -228,9 +233,13 @@ def _status(value: object) -> PointStatus:
 
 
 def _is_numbers(values: object) -> bool:
-    return isinstance(values, list) and all(
-        isinstance(value, int | float) and math.isfinite(value) for value in values
-    )
+    """A list of numbers that a float can hold."""
+    try:
+        return isinstance(values, list) and all(
+            isinstance(value, int | float) and math.isfinite(value) for value in values
+        )
+    except OverflowError:  # an integer beyond the largest float
+        return False
 
 
 def _is_lists(values: object) -> bool:
@@ -244,23 +253,29 @@ def _read_json(path: Path, version: int) -> dict[str, Any]:
     except FileNotFoundError as error:
         raise HistoryNotFound(path) from error
     except OSError as error:
-        raise StorageFailed(path, (error.strerror or str(error)).lower()) from error
+        reason = f"cannot be read: {(error.strerror or str(error)).lower()}"
+        raise MalformedFile(path, reason, next_step="mend it or move it away") from error
     except json.JSONDecodeError as error:
         place = f"{error.lineno}:{error.colno}"
         raise MalformedFile(
             path, f"not JSON, perhaps truncated: {error.msg}", place=place, next_step=_NEXT_STEP
         ) from error
-    except (UnicodeDecodeError, RecursionError) as error:
+    except (ValueError, RecursionError) as error:  # not UTF-8, an integer of thousands of digits, too deep
         raise MalformedFile(path, "not a JSON file that asv writes", next_step=_NEXT_STEP) from error
     if not isinstance(found, dict) or "version" not in found:
         raise MalformedFile(path, "no asv file: `version` is missing", next_step=_NEXT_STEP)
     if found["version"] != version:
-        raise UnsupportedSchema(path, found["version"], version)
+        raise UnsupportedSchema(path, _short(found["version"]), version)
     return found
+
+
+def _short(value: object) -> str:
+    text = json.dumps(value)
+    return text if len(text) <= _SHORT else f"{text[:_SHORT]}..."
 
 
 def _convert(path: Path, value: object, kind: type[_T], *, place: str = "") -> _T:
     try:
         return msgspec.convert(value, kind)
-    except msgspec.ValidationError as error:
+    except (msgspec.ValidationError, OverflowError) as error:
         raise MalformedFile(path, str(error), place=place, next_step=_NEXT_STEP) from error

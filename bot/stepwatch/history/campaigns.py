@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from stepwatch.errors import DataError, HistoryNotFound, UsageError
+from stepwatch.history.credibility import credible
 from stepwatch.history.sidecar import SESSIONS_FOLDER, Sidecar, find_sidecars, read_sidecar
 from stepwatch.model import Side
 from stepwatch.verdict import CampaignFailure, CampaignSession, Evidence
@@ -52,11 +53,11 @@ def find_machine(results: Path, asked: str | None) -> str:
         HistoryNotFound: there is none (or not the one asked for).
         UsageError: there are several and none was asked for.
     """
+    machines = sorted(path.parent.name for path in results.glob(f"*/{SESSIONS_FOLDER}") if path.is_dir())
     if asked:
-        if not (results / asked / SESSIONS_FOLDER).is_dir():
+        if asked not in machines:  # a name, not a path: `lab/../lab` would be a machine of its own
             raise HistoryNotFound(results / asked / SESSIONS_FOLDER)
         return asked
-    machines = sorted(path.parent.name for path in results.glob(f"*/{SESSIONS_FOLDER}"))
     if not machines:
         raise HistoryNotFound(results)
     if len(machines) > 1:
@@ -65,7 +66,7 @@ def find_machine(results: Path, asked: str | None) -> str:
 
 
 def read_campaigns(results: Path, machine: str) -> tuple[Sidecar, ...]:
-    """Every campaign of a machine.
+    """Every campaign of a machine, as far as it is evidence.
 
     Raises:
         HistoryNotFound: there is none.
@@ -74,7 +75,7 @@ def read_campaigns(results: Path, machine: str) -> tuple[Sidecar, ...]:
     sidecars = tuple(read_sidecar(path) for path in find_sidecars(results, machine))
     if not sidecars:
         raise HistoryNotFound(results / machine / SESSIONS_FOLDER)
-    return sidecars
+    return credible(sidecars)
 
 
 def newest_comparison(sidecars: Sequence[Sidecar]) -> Comparison:
@@ -107,9 +108,10 @@ def select(
     matching = [sidecar for sidecar in sidecars if _matches(sidecar, comparison)]
     if not any(sidecar.sessions or sidecar.failures for sidecar in matching):
         known = sorted({_spec(s.header.baseline, s.header.contender or s.header.campaign) for s in sidecars})
+        doubts = "; ".join(note for sidecar in matching for note in sidecar.notes)
         raise DataError(
             f"{comparison.spec}: no session of it here; run `stepwatch measure {comparison.spec}` "
-            f"(measured: {', '.join(known)})"
+            f"({doubts or 'measured: ' + ', '.join(known)})"
         )
     newest = max(matching, key=lambda sidecar: sidecar.header.created_at).header
     campaigns = tuple(
@@ -130,9 +132,9 @@ def select(
             contender=comparison.contender,
             accelerator=newest.accelerator,
             size=newest.size,
-            sessions=(*_sessions(campaigns), *_lent(sidecars, campaigns)),
+            sessions=(*_own(campaigns, comparison), *_lent(sidecars, campaigns)),
             failures=tuple(
-                CampaignFailure(campaign=sidecar.header.campaign, failure=failure)
+                CampaignFailure(campaign=sidecar.path.stem, failure=failure)
                 for sidecar in campaigns
                 for failure in sidecar.failures
             ),
@@ -147,8 +149,7 @@ def _matches(sidecar: Sidecar, comparison: Comparison) -> bool:
     header = sidecar.header
     if comparison.baseline is None:
         return not header.plant and any(
-            session.place.side in (Side.SINGLE, Side.BESIDE) and session.place.release == comparison.contender
-            for session in sidecar.sessions
+            session.place.release == comparison.contender for session in sidecar.sessions
         )
     return (header.baseline, header.contender, header.plant) == (
         comparison.baseline,
@@ -165,9 +166,23 @@ def _spec(baseline: str | None, contender: str) -> str:
 
 def _sessions(sidecars: Sequence[Sidecar]) -> list[CampaignSession]:
     return [
-        CampaignSession(campaign=sidecar.header.campaign, place=session.place, record=session.record)
+        CampaignSession(campaign=sidecar.path.stem, place=session.place, record=session.record)
         for sidecar in sidecars
         for session in sidecar.sessions
+    ]
+
+
+def _own(campaigns: Sequence[Sidecar], comparison: Comparison) -> list[CampaignSession]:
+    """The sessions of the comparison; of a release alone one side of its A/A campaigns, not two per round."""
+    if comparison.baseline is not None:
+        return _sessions(campaigns)
+    doubled = {
+        sidecar.path.stem for sidecar in campaigns if sidecar.header.baseline == sidecar.header.contender
+    }
+    return [
+        session
+        for session in _sessions(campaigns)
+        if not (session.place.side is Side.BASELINE and session.campaign in doubled)
     ]
 
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from stepwatch.errors import HistoryNotFound, MalformedFile, StorageFailed, UnsupportedSchema
+from stepwatch.errors import HistoryNotFound, MalformedFile, UnsupportedSchema
 from stepwatch.model import SIDECAR_SCHEMA, CampaignHeader, RecordedFailure, RecordedSession, SidecarLine
 
 if TYPE_CHECKING:
@@ -66,7 +66,8 @@ def read_sidecar(path: Path) -> Sidecar:
     except FileNotFoundError as error:
         raise HistoryNotFound(path) from error
     except OSError as error:
-        raise StorageFailed(path, (error.strerror or str(error)).lower()) from error
+        reason = f"cannot be read: {(error.strerror or str(error)).lower()}"
+        raise MalformedFile(path, reason, next_step="mend it or move it away") from error
     whole, newline, torn = data.rpartition(b"\n")
     notes = (f"{path.name}: the last line is torn (an interrupted session) and was ignored",) if torn else ()
     lines = tuple(_lines(path, whole)) if newline else ()
@@ -91,3 +92,6 @@ def _lines(path: Path, whole: bytes) -> Iterator[SidecarLine]:
             yield _LINE.decode(line)
         except (msgspec.DecodeError, UnicodeDecodeError) as error:
             raise MalformedFile(path, str(error), place=str(number), next_step=_NEXT_STEP) from error
+        except RecursionError as error:
+            reason = "nested too deeply"
+            raise MalformedFile(path, reason, place=str(number), next_step=_NEXT_STEP) from error

@@ -12,6 +12,7 @@ import unicodedata
 _SAFE_ARGUMENT = re.compile(r"[A-Za-z0-9][A-Za-z0-9._/+-]*")
 _SPECIAL = re.compile(r"([\\`*_{}\[\]()#!|~$])")
 _BLOCK_START = re.compile(r"^(\d*)([-+.])(?=\s|$)")
+_PIPE = re.compile(r"(?<!\\)\|")
 _BREAK = "\u200b"
 """Zero-width space: invisible, and enough to end a mention or a link."""
 _INVISIBLE = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
@@ -41,9 +42,14 @@ def markdown_text(text: str, limit: int = 200) -> str:
 
 
 def markdown_code(text: str, limit: int = 200) -> str:
-    """`text` as a code span, which holds everything but backticks (and, in a table, pipes)."""
-    line = plain(text, limit).replace("`", "'").replace("|", "\\|")
+    """`text` as a code span, which holds everything but backticks; in a table see `table_cell`."""
+    line = plain(text, limit).replace("`", "'")
     return f"`{line or '-'}`"
+
+
+def table_cell(markdown: str) -> str:
+    """Finished Markdown as a cell, which a bare pipe would end, even inside a code span."""
+    return _PIPE.sub(r"\\|", markdown)
 
 
 def is_safe_argument(text: str) -> bool:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from stepwatch.model import Outcome
 from stepwatch.render import words
-from stepwatch.render.escape import markdown_code, markdown_text
+from stepwatch.render.escape import markdown_code, markdown_text, table_cell
 from stepwatch.units import format_value
 
 if TYPE_CHECKING:
@@ -165,8 +165,8 @@ def _method(report: Report) -> str:
     policy = report.policy
     return (
         "A session is one fresh process; sessions of both sides alternate in random order, and one number "
-        "of each goes into the test. Times: an anytime-valid paired test on log ratios (a t e-process, "
-        f"winsorised), e-BH over all rows at a false discovery rate of {policy.alpha:.2g}. A change is "
+        "of each (its better decile) goes into the test. Times: an anytime-valid paired test on log ratios "
+        f"(a t e-process), e-BH over all rows at a false discovery rate of {policy.alpha:.2g}. A change is "
         f"called when it is proven to exceed {policy.floor:.1%}; `unchanged` means that the whole "
         f"{1 - policy.alpha:.0%} interval lies within {policy.min_effect:.1%}. Metrics that repeat exactly "
         "(bytes, counts) are compared exactly. Ratios are contender / baseline."
@@ -194,7 +194,7 @@ def _table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
         return ""
     kept = [place for place in range(len(header)) if any(row[place] for row in rows)]
     lines = [[header[place] for place in kept], ["---"] * len(kept)]
-    lines += [[row[place] for place in kept] for row in rows]
+    lines += [[table_cell(row[place]) for place in kept] for row in rows]
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 

@@ -25,6 +25,9 @@ _ORDER = (
 )
 _MINIMUM_WIDTH = 60
 _CAUSES_SHOWN = 12
+_ROWS_SHOWN = 200
+"""Rows of one kind; a terminal is no place for thousands."""
+_REMARKS_SHOWN = 5
 
 
 def render_text(report: Report, *, width: int = 80) -> str:
@@ -74,11 +77,22 @@ def _section(report: Report, outcome: Outcome, width: int) -> str:
         title += f"  change in {plain(blame)}"
     cells = [
         [f"  {_label(row.benchmark)}", words.values(row), words.ratio_interval(row), str(row.sessions)]
-        for row in rows
+        for row in rows[:_ROWS_SHOWN]
     ]
-    asides = [_asides(row, width) for row in rows]
+    asides = [_asides(row, width) for row in rows[:_ROWS_SHOWN]]
     header = ["  benchmark", "values", "ratio (interval)", "n"]
-    return "\n".join([*textwrap.wrap(title, width), *_table(header, cells, asides, width)])
+    table = _table(header, cells, asides, width)
+    return "\n".join([*textwrap.wrap(title, width), *table, *_more(len(rows), _ROWS_SHOWN)])
+
+
+def _more(count: int, shown: int) -> list[str]:
+    return [f"  ... and {count - shown} more in the report"] if count > shown else []
+
+
+def _below(remarks: Sequence[str], width: int) -> list[str]:
+    """Remarks as lines below a row."""
+    lines = [line for remark in remarks[:_REMARKS_SHOWN] for line in _wrapped(remark, width, "      ")]
+    return [*lines, *("    " + more for more in _more(len(remarks), _REMARKS_SHOWN))]
 
 
 def _asides(verdict: Verdict, width: int) -> list[str]:
@@ -86,7 +100,7 @@ def _asides(verdict: Verdict, width: int) -> list[str]:
     remarks = list(verdict.notes)
     if verdict.outcome in (Outcome.BROKEN, Outcome.INCONCLUSIVE):
         remarks.insert(0, verdict.reason)
-    return [line for remark in remarks for line in _wrapped(remark, width, "      ")]
+    return _below(remarks, width)
 
 
 def _label(benchmark: str) -> str:
@@ -126,9 +140,10 @@ def _twins(report: Report, width: int) -> str:
         for place, variant in enumerate(twin.variants):
             rows.append(_twin_row(twin, variant, accelerator))
             remarks = [*_compile_remark(variant), *variant.notes, *(twin.notes if place == 0 else [])]
-            asides.append([line for remark in remarks for line in _wrapped(remark, width, "      ")])
+            asides.append(_below(remarks, width))
     title = "TWINS: the same training step, ratio to jax-jit (above 1: slower than JAX)"
-    return "\n".join([*textwrap.wrap(title, width), *_table(header, rows, asides, width)])
+    table = _table(header, rows[:_ROWS_SHOWN], asides[:_ROWS_SHOWN], width)
+    return "\n".join([*textwrap.wrap(title, width), *table, *_more(len(rows), _ROWS_SHOWN)])
 
 
 def _twin_row(twin: Twin, variant: TwinVariant, accelerator: str) -> list[str]:
@@ -185,7 +200,8 @@ def _next(report: Report) -> str:
 def _bullets(title: str, texts: Sequence[str], width: int) -> str:
     if not texts:
         return ""
-    return "\n".join([title, *(line for text in texts for line in _wrapped(text, width, "  "))])
+    lines = [line for text in texts[:_ROWS_SHOWN] for line in _wrapped(text, width, "  ")]
+    return "\n".join([title, *lines, *_more(len(texts), _ROWS_SHOWN)])
 
 
 def _wrapped(text: str, width: int, indent: str) -> list[str]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from stepwatch.model import Outcome
 from stepwatch.render.escape import is_safe_argument
-from stepwatch.units import format_ratio, format_value
+from stepwatch.units import format_ratio, format_ratios, format_value
 
 if TYPE_CHECKING:
     from stepwatch.report import Report
@@ -87,12 +87,11 @@ def counts_cpu_time(accelerator: str) -> bool:
 
 
 def _ratios(value: float, low: float | None, high: float | None) -> str:
-    """A ratio and its ends with equally many decimals: three near 1, fewer the larger it is."""
-    decimals = 3 if 0.9 < value < 1.1 else 2 if value < 10 else 1 if value < 100 else 0
-    text = f"{value:.{decimals}f}x"
+    """A ratio and its ends with equally many decimals."""
     if low is None or high is None:
-        return text
-    return f"{text} ({low:.{decimals}f} to {high:.{decimals}f})"
+        return format_ratio(value)
+    first, *ends = format_ratios(value, low, high)
+    return f"{first}x ({' to '.join(ends)})"
 
 
 def main_differences(report: Report) -> Differences | None:

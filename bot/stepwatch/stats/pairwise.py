@@ -1,12 +1,7 @@
 """Is one side different from the other? An anytime-valid paired test on log ratios.
 
-The method is the t e-process of statistics.md 4.1 with a robust centre: from ten differences on they are
-winsorised at median +- 3 x 1.4826 MAD, and - unlike the plain winsorised variant given there - the test is
-then made honest again by the correction of Tukey and McLaughlin (1963): with h of n differences left
-untouched, t is scaled by (h - 1)/(n - 1) and the process runs at h observations. Without it the expected
-e-value under the null is 1.5 for normal differences at n = 10 and 60 for bimodal ones, where 1 is the
-promise; with it 1.0 and 1.9 (docs/adr/0005). Below ten differences winsorising costs more observations than
-it saves: the power with occasional outliers is the same, and a change of any size could go unproven.
+The t e-process of statistics.md 4.1, plain: nothing is winsorised or trimmed, because an e-value computed
+from data that were pulled towards their centre no longer keeps its promise (docs/adr/0005).
 """
 
 from __future__ import annotations
@@ -18,14 +13,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import ArrayLike
 
 PRIOR = 1.0
 """g: the prior of the standardised effect is normal(0, g)."""
-CLIP = 3 * 1.4826
-WINSORISED_FROM = 10
-"""Differences needed before outliers are pulled in."""
-_ROUNDING = 1e-9
 _MINIMUM_TESTED = 2
 
 
@@ -49,11 +40,9 @@ class PairedTest:
     """What n differences (log contender - log baseline) say about their true mean."""
 
     n: int
-    kept: int
-    """Differences that winsorising left untouched (h above)."""
     centre: float
     scale: float
-    """Standard error of the centre, corrected for winsorising."""
+    """Standard error of the centre; infinite below two differences."""
 
     @classmethod
     def of(cls, differences: ArrayLike) -> PairedTest:
@@ -68,31 +57,27 @@ class PairedTest:
         values = np.asarray(differences, dtype=float)
         if values.size == 0 or not np.isfinite(values).all():
             raise ValueError("a paired test needs finite differences")
-        clipped, kept = _winsorise(values)
         n = int(values.size)
-        scale = math.inf
-        if kept >= _MINIMUM_TESTED:
-            spread = float(np.std(clipped, ddof=1))
-            scale = spread / math.sqrt(n) * (n - 1) / (kept - 1)
-        return cls(n=n, kept=kept, centre=float(np.mean(clipped)), scale=scale)
+        scale = float(np.std(values, ddof=1)) / math.sqrt(n) if n >= _MINIMUM_TESTED else math.inf
+        return cls(n=n, centre=float(np.mean(values)), scale=scale)
 
     def log_e(self, null: float) -> float:
         """Natural logarithm of the e-value against "the true mean is `null`" (two-sided).
 
-        E_h(null) = k^(-1/2) [(1 + t^2/(h-1)) / (1 + t^2/((h-1) k))]^(h/2) with k = 1 + h g and
+        E_n(null) = k^(-1/2) [(1 + t^2/(n-1)) / (1 + t^2/((n-1) k))]^(n/2) with k = 1 + n g and
         t = (centre - null)/scale: the Bayes factor of the t-test with prior normal(0, g) on the
-        standardised effect. Minus infinity with fewer than two usable differences.
+        standardised effect. Minus infinity with fewer than two differences.
         """
-        if self.kept < _MINIMUM_TESTED:
+        if self.n < _MINIMUM_TESTED:
             return -math.inf
-        k = 1 + self.kept * PRIOR
+        k = 1 + self.n * PRIOR
         shift = self.centre - null
         if abs(shift) <= self.scale * 1e-150:
             return -0.5 * math.log(k)
         # Written with scale/shift, so that a vanishing scale gives the limit instead of a division by zero.
-        inverse = (self.kept - 1) * (self.scale / shift) ** 2
+        inverse = (self.n - 1) * (self.scale / shift) ** 2
         growth = math.log1p(inverse) - math.log1p(inverse * k) + math.log(k)
-        return -0.5 * math.log(k) + 0.5 * self.kept * growth
+        return -0.5 * math.log(k) + 0.5 * self.n * growth
 
     def log_e_beyond(self, margin: float) -> float:
         """Log e-value against the whole null "the true mean lies within +-`margin`": the least over it."""
@@ -103,14 +88,14 @@ class PairedTest:
     def interval(self, alpha: float) -> Estimate:
         """The confidence sequence of level 1 - alpha: every null whose e-value stays below 1/alpha.
 
-        centre +- scale sqrt((h-1)(r-1)/(1-r/k)), r = (k/alpha^2)^(1/h); infinite while r >= k.
+        centre +- scale sqrt((n-1)(r-1)/(1-r/k)), r = (k/alpha^2)^(1/n); infinite while r >= k.
         """
         half = math.inf
-        if self.kept >= _MINIMUM_TESTED:
-            k = 1 + self.kept * PRIOR
-            r = (k / alpha**2) ** (1 / self.kept)
+        if self.n >= _MINIMUM_TESTED:
+            k = 1 + self.n * PRIOR
+            r = (k / alpha**2) ** (1 / self.n)
             if r < k:
-                half = self.scale * math.sqrt((self.kept - 1) * (r - 1) / (1 - r / k))
+                half = self.scale * math.sqrt((self.n - 1) * (r - 1) / (1 - r / k))
         return Estimate(centre=self.centre, low=self.centre - half, high=self.centre + half)
 
 
@@ -123,18 +108,3 @@ def minimum_pairs(threshold: float) -> int:
     while 0.5 * (n - 1) * math.log1p(n * PRIOR) <= math.log(threshold):
         n += 1
     return n
-
-
-def _winsorise(values: NDArray[np.float64]) -> tuple[NDArray[np.float64], int]:
-    """Clip to median +- 3 x 1.4826 MAD; with it, how many values stayed as they were.
-
-    Nothing is clipped below `WINSORISED_FROM` values, nor where the MAD is zero up to rounding: then most
-    values are equal, as counts are, and it says nothing about the spread.
-    """
-    centre = float(np.median(values))
-    deviations = np.abs(values - centre)
-    reach = CLIP * float(np.median(deviations))
-    if values.size < WINSORISED_FROM or reach <= _ROUNDING * float(np.max(deviations)):
-        return values, int(values.size)
-    clipped = np.clip(values, centre - reach, centre + reach)
-    return clipped, int(np.count_nonzero(clipped == values))

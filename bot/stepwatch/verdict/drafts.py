@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, cast
 
 from stepwatch.model import Outcome
-from stepwatch.stats import PairedTest, typical_value
+from stepwatch.stats import PairedTest, minimum_pairs, typical_value
 from stepwatch.units import Direction
 from stepwatch.verdict.differences import differences
 from stepwatch.verdict.notes import incomparable, notes_on
@@ -63,6 +63,11 @@ class Draft:
         """+1 if a larger value is worse, else -1."""
         return 1.0 if self.traits.better is Direction.LOWER else -1.0
 
+    def shown(self, side: Mapping[PairKey, float]) -> float | None:
+        """The value of a side over its paired sessions, so that the ratio is the quotient of the two."""
+        pairs = self.baseline.keys() & self.contender.keys()
+        return typical_value([side[pair] for pair in sorted(pairs or side.keys())])
+
     def verdict(self, decision: Decision, policy: Policy) -> Verdict:
         """The finished row."""
         measured = _measured(self, policy)
@@ -84,11 +89,9 @@ class Draft:
             ratio_high=measured.high,
             e_value=measured.e_value,
             sessions=self.test.n if self.test else min(len(self.baseline), len(self.contender)),
-            baseline=_summary(sides[0], self.baseline),
-            contender=_summary(sides[1], self.contender),
-            blame_range=BlameRange(after=sides[0].release, through=sides[1].release)
-            if blamed and across
-            else None,
+            baseline=_summary(sides[0], self.baseline, self.shown(self.baseline)),
+            contender=_summary(sides[1], self.contender, self.shown(self.contender)),
+            blame_range=_range(*sides) if blamed and across else None,
             proven_beyond_min_effect=changed and measured.least_change > math.log1p(policy.min_effect),
             differences=differences(*records),
             notes=notes_on(self.evidence, paired=self.baseline.keys() & self.contender.keys()),
@@ -113,14 +116,14 @@ def draft_verdict(
     """Decide what can be decided of one row alone; None: neither side measures this metric."""
     traits = evidence.traits_of(benchmark.benchmark, metric)
     sides = benchmark.baseline, benchmark.contender
-    units = [unit for side in sides if (unit := side.unit(metric))]
+    units = sorted(unit for side in sides for unit in side.units(metric))
     if not units and any(side.sessions for side in sides):
         return None
     old, new = (side.values(metric, traits) for side in sides)
     judged = (
         _without_values(benchmark, metric, old, new)
         or _exact(traits, old, new, policy)
-        or _paired_test(old, new)
+        or _paired_test(traits, old, new, policy)
     )
     return Draft(
         evidence=benchmark,
@@ -156,7 +159,7 @@ def _without_values(
         if not values:
             reason = f"{metric} was not measured on the {name} {side.release}"
             return Decision(outcome=Outcome.INCONCLUSIVE, reason=reason)
-    if difference := incomparable(benchmark):
+    if difference := incomparable(benchmark, metric):
         return Decision(outcome=Outcome.INCONCLUSIVE, reason=f"incomparable: {difference}")
     return None
 
@@ -174,33 +177,74 @@ def _exact(
     if fewest < _EXACT_MINIMUM:
         reason = f"needs {_EXACT_MINIMUM} sessions on each side, has {fewest}"
         return Decision(outcome=Outcome.INCONCLUSIVE, reason=reason, exact=True)
-    old, new = next(iter(baseline.values())), next(iter(contender.values()))
-    if old == new:
+    if set(baseline.values()) == set(contender.values()):
         return Decision(outcome=Outcome.UNCHANGED, reason="equal in every session", exact=True)
-    if (
-        old > 0
-        and new > 0
-        and abs(math.log(new) - math.log(old)) <= math.log1p(min(policy.floor, policy.min_effect))
-    ):
+    if 0 < _least_change(baseline, contender) <= math.log1p(min(policy.floor, policy.min_effect)):
         reason = f"differs in every session, by less than the floor of {policy.floor:.1%}"
         return Decision(outcome=Outcome.UNCHANGED, reason=reason, exact=True)
-    worse = (new > old) == (traits.better is Direction.LOWER)
+    return _separated(traits, baseline, contender)
+
+
+def _paired_test(
+    traits: MetricTraits,
+    baseline: Mapping[PairKey, float],
+    contender: Mapping[PairKey, float],
+    policy: Policy,
+) -> PairedTest | Decision:
+    """The test on log ratios of complete pairs; where there are no ratios, what order alone can say."""
+    pairs = sorted(baseline.keys() & contender.keys())
+    if not pairs:
+        return Decision(outcome=Outcome.INCONCLUSIVE, reason="no complete pair of sessions yet")
+    old, new = ({pair: side[pair] for pair in pairs} for side in (baseline, contender))
+    if min(*old.values(), *new.values()) > 0:
+        return PairedTest.of([math.log(new[pair]) - math.log(old[pair]) for pair in pairs])
+    return _by_order(traits, old, new, policy)
+
+
+def _by_order(
+    traits: MetricTraits,
+    baseline: Mapping[PairKey, float],
+    contender: Mapping[PairKey, float],
+    policy: Policy,
+) -> Decision:
+    """Decide pairs that hold a zero (or less): equal everywhere, or one side wholly above the other.
+
+    If the release makes no difference, n sessions of either side are exchangeable, and one side lies wholly
+    above the other with probability 2 / C(2n, n): 0.8 % at n = 5. One may look after every pair: whatever
+    is separated at n was separated at every smaller n, so later looks add nothing.
+    """
+    needed = minimum_pairs(1 / policy.alpha)
+    gap = _least_change(baseline, contender)
+    equal = len({*baseline.values(), *contender.values()}) == 1
+    if (equal or gap > math.log1p(policy.floor)) and len(baseline) < needed:
+        reason = f"needs {needed} sessions on each side, has {len(baseline)}"
+        return Decision(outcome=Outcome.INCONCLUSIVE, reason=reason)
+    if equal:
+        return Decision(outcome=Outcome.UNCHANGED, reason="equal in every session", exact=True)
+    if gap > math.log1p(policy.floor):
+        return _separated(traits, baseline, contender)
+    reason = "values of zero or below vary: no ratio can be tested"
+    return Decision(outcome=Outcome.INCONCLUSIVE, reason=reason)
+
+
+def _separated(
+    traits: MetricTraits, baseline: Mapping[PairKey, float], contender: Mapping[PairKey, float]
+) -> Decision:
+    """The outcome where every session of one side lies above every session of the other."""
+    worse = (min(contender.values()) > max(baseline.values())) == (traits.better is Direction.LOWER)
     reason = "every session of one side differs from every session of the other"
     return Decision(outcome=Outcome.REGRESSED if worse else Outcome.IMPROVED, reason=reason, exact=True)
 
 
-def _paired_test(
-    baseline: Mapping[PairKey, float], contender: Mapping[PairKey, float]
-) -> PairedTest | Decision:
-    """The test on log ratios of complete pairs, or why there is none."""
-    pairs = sorted(baseline.keys() & contender.keys())
-    if not pairs:
-        return Decision(outcome=Outcome.INCONCLUSIVE, reason="no complete pair of sessions yet")
-    if any(side[pair] <= 0 for side in (baseline, contender) for pair in pairs):
-        return Decision(
-            outcome=Outcome.INCONCLUSIVE, reason="values of zero or below vary: no ratio can be tested"
-        )
-    return PairedTest.of([math.log(contender[pair]) - math.log(baseline[pair]) for pair in pairs])
+def _least_change(baseline: Mapping[PairKey, float], contender: Mapping[PairKey, float]) -> float:
+    """The smallest |log ratio| between any sessions of the two sides; 0 where they overlap.
+
+    Infinite over zero; with a value below zero there is no ratio, which counts as no change.
+    """
+    low, high = sorted((set(baseline.values()), set(contender.values())), key=max)
+    if min(low) < 0 or max(low) >= min(high):
+        return 0.0
+    return math.log(min(high)) - math.log(max(low)) if max(low) > 0 else math.inf
 
 
 def _measured(draft: Draft, policy: Policy) -> _Measured:
@@ -216,14 +260,20 @@ def _measured(draft: Draft, policy: Policy) -> _Measured:
             e_value=exponential(log_e),
             least_change=0.0 if crosses else min(abs(interval.low), abs(interval.high)),
         )
-    old, new = typical_value(list(draft.baseline.values())), typical_value(list(draft.contender.values()))
+    old, new = draft.shown(draft.baseline), draft.shown(draft.contender)
     if old is None or new is None or min(old, new) < 0:
         return _Measured()
     ratio = _ratio(old, new)
     if not (draft.decision and draft.decision.exact):
         return _Measured(ratio=ratio)
-    change = abs(math.log(ratio)) if ratio else math.inf
-    return _Measured(ratio=ratio, low=ratio, high=ratio, least_change=change)
+    end = ratio if old == new or _varies_nowhere(draft) else None
+    return _Measured(
+        ratio=ratio, low=end, high=end, least_change=_least_change(draft.baseline, draft.contender)
+    )
+
+
+def _varies_nowhere(draft: Draft) -> bool:
+    return all(len(set(side.values())) == 1 for side in (draft.baseline, draft.contender))
 
 
 def _ratio(old: float, new: float) -> float | None:
@@ -235,9 +285,11 @@ def _ratio(old: float, new: float) -> float | None:
     return exponential(math.log(new) - math.log(old))
 
 
-def _summary(side: SideEvidence, values: Mapping[PairKey, float]) -> SideSummary:
-    return SideSummary(
-        release=shorten(side.release, NAME_LIMIT),
-        sessions=len(values),
-        value=typical_value(list(values.values())),
+def _range(baseline: SideEvidence, contender: SideEvidence) -> BlameRange:
+    return BlameRange(
+        after=shorten(baseline.release, NAME_LIMIT), through=shorten(contender.release, NAME_LIMIT)
     )
+
+
+def _summary(side: SideEvidence, values: Mapping[PairKey, float], shown: float | None) -> SideSummary:
+    return SideSummary(release=shorten(side.release, NAME_LIMIT), sessions=len(values), value=shown)

@@ -99,12 +99,10 @@ class SideEvidence:
                 )
         return found
 
-    def unit(self, metric: str) -> str | None:
-        """The unit of `metric` here; None if no session measured it."""
-        for session in self.sessions:
-            if metric in session.record.metrics:
-                return session.record.metrics[metric].unit
-        return None
+    def units(self, metric: str) -> set[str]:
+        """The units of `metric` here: one, unless the sessions contradict each other; empty: not measured."""
+        metrics = (session.record.metrics.get(metric) for session in self.sessions)
+        return {measured.unit for measured in metrics if measured}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,9 +1,10 @@
 """From evidence to outcomes: test every benchmark, control the family's error rate, say why.
 
 The order of judgement: a side without a finished session is `broken` (or says what is missing); a metric
-that repeats exactly is compared exactly; everything else is tested on pairs, and `regressed` or `improved`
-needs the family's e-BH procedure to reject "within the floor". `unchanged` needs an interval inside the
-minimal effect; whatever is left is `inconclusive`, with what would decide it.
+that repeats exactly is compared exactly, one that is zero now and then by order; everything else is tested
+on pairs, and `regressed` or `improved` needs the family's e-BH procedure to reject "within the floor".
+`unchanged` needs an interval inside the minimal effect; whatever is left is `inconclusive`, with what would
+decide it.
 """
 
 from __future__ import annotations
@@ -51,12 +52,11 @@ def _settle(drafts: Sequence[Draft], policy: Policy) -> list[Verdict]:
     waiting = [(draft, draft.test) for draft in drafts if draft.test is not None]
     floor = math.log1p(policy.floor)
     rejections = e_bh([test.log_e_beyond(floor) for _, test in waiting], alpha=policy.alpha).tolist()
-    needed = minimum_pairs(max(1, len(waiting)) / policy.alpha)
     return [
         *(draft.verdict(draft.decision, policy) for draft in drafts if draft.decision is not None),
         *(
             draft.verdict(
-                _decide(test, rejected=rejected, needed=needed, policy=policy, worse=draft.sign), policy
+                _decide(test, rejected=rejected, family=len(waiting), policy=policy, worse=draft.sign), policy
             )
             for (draft, test), rejected in zip(waiting, rejections, strict=True)
         ),
@@ -73,13 +73,13 @@ def _metrics(benchmark: BenchmarkEvidence, evidence: Evidence, policy: Policy) -
     return () if skipped else metrics[:1]
 
 
-def _decide(test: PairedTest, *, rejected: bool, needed: int, policy: Policy, worse: float) -> Decision:
+def _decide(test: PairedTest, *, rejected: bool, family: int, policy: Policy, worse: float) -> Decision:
     """The outcome of a tested row.
 
     Args:
         test: the paired test of the row.
         rejected: whether e-BH rejects "the change lies within the floor".
-        needed: least number of pairs that could have been enough in this family.
+        family: how many rows are tested together.
         policy: the margins.
         worse: +1 if a larger value is worse, else -1.
     """
@@ -96,14 +96,21 @@ def _decide(test: PairedTest, *, rejected: bool, needed: int, policy: Policy, wo
             outcome=Outcome.UNCHANGED,
             reason=f"the whole interval lies within the minimal effect of {policy.min_effect:.1%}",
         )
-    if test.n < needed:
-        reason = f"needs {needed} sessions on each side, has {test.n}"
-    else:
-        reason = (
-            f"neither beyond the floor of {policy.floor:.1%} (over the whole family of benchmarks) nor "
-            f"within the minimal effect of {policy.min_effect:.1%}; more sessions decide it"
-        )
-    return Decision(outcome=Outcome.INCONCLUSIVE, reason=reason)
+    return Decision(outcome=Outcome.INCONCLUSIVE, reason=_what_is_missing(test.n, family, policy))
+
+
+def _what_is_missing(pairs: int, family: int, policy: Policy) -> str:
+    """Why a row is undecided: e-BH asks for 1/alpha where all rows change, family/alpha where one does."""
+    least, alone = minimum_pairs(1 / policy.alpha), minimum_pairs(family / policy.alpha)
+    if pairs < least:
+        return f"needs {least} sessions on each side, has {pairs}"
+    missing = (
+        f"proven neither beyond the floor of {policy.floor:.1%} nor within the minimal effect of "
+        f"{policy.min_effect:.1%}; more sessions decide it"
+    )
+    if pairs < alone:
+        missing += f" (a lone change among {family} rows needs {alone} on each side)"
+    return missing
 
 
 def _rank(verdict: Verdict) -> tuple[int, float, str]:

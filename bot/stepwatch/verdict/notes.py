@@ -17,9 +17,11 @@ LOSS_TOLERANCE = 1e-3
 """Relative difference of the last loss above which two sides may not do the same work."""
 
 
-def incomparable(benchmark: BenchmarkEvidence) -> str | None:
-    """Why the two sides did not measure the same work; None: nothing says so."""
-    left, right = (_work(side) for side in (benchmark.baseline, benchmark.contender))
+def incomparable(benchmark: BenchmarkEvidence, metric: str) -> str | None:
+    """Why the two sides did not measure the same work in the same unit; None: nothing says so."""
+    left, right = (
+        {**_work(side), "unit": side.units(metric)} for side in (benchmark.baseline, benchmark.contender)
+    )
     for what in left:
         if len(left[what] | right[what]) > 1:
             return f"{what} {_listed(left[what])} on the baseline, {_listed(right[what])} on the contender"

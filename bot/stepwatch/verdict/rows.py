@@ -19,7 +19,7 @@ Positive = Annotated[float, Meta(ge=0)]
 Notes = Annotated[list[Text], Meta(max_length=100)]
 UnitName = Literal["seconds", "bytes", "count", "1"]
 _LARGEST_LOGARITHM = 690.0
-NAME_LIMIT, TEXT_LIMIT, CHANGES_LIMIT = 200, 600, 500
+NAME_LIMIT, TEXT_LIMIT, CHANGES_LIMIT, VARIANTS_LIMIT = 200, 600, 500, 50
 
 
 class Row(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -40,7 +40,8 @@ class SideSummary(Row, frozen=True, kw_only=True):
     sessions: Count
     """Finished sessions that measured this metric, paired or not."""
     value: float | None
-    """Median over sessions of the session's better quartile, in the unit of the row."""
+    """Geometric mean, over the paired sessions, of the session's better decile, in the unit of the row; the
+    median where a value is not positive, over all sessions where there is no pair."""
 
 
 class Change(Row, frozen=True, kw_only=True):
@@ -73,7 +74,8 @@ class Verdict(Row, frozen=True, kw_only=True):
     reason: Text
     method: Literal["paired-e-process", "exact", "none"]
     ratio: Positive | None
-    """Raw contender / baseline; 1.0 = same. Null where undefined (a baseline of zero) or unknown."""
+    """Raw contender / baseline, the quotient of the two values; 1.0 = same. Null where undefined (a baseline
+    of zero) or unknown."""
     ratio_low: Positive | None
     ratio_high: Positive | None
     """Ends of the confidence sequence of level 1 - alpha; null: too few pairs for one."""
@@ -109,7 +111,7 @@ class TwinVariant(Row, frozen=True, kw_only=True):
     step_cpu: Interval | None
     compile_cold: float | None
     compile_warm: float | None
-    """Process CPU seconds, median over sessions."""
+    """Process CPU seconds, geometric mean over sessions."""
     ratio_wall: Interval | None
     ratio_cpu: Interval | None
     """This variant / the reference (`jax-jit`), raw; null for the reference itself."""
@@ -120,7 +122,7 @@ class Twin(Row, frozen=True, kw_only=True):
     """One workload in every framework that was measured on this machine; the reference comes first."""
 
     workload: Name
-    variants: Annotated[list[TwinVariant], Meta(max_length=50)]
+    variants: Annotated[list[TwinVariant], Meta(max_length=VARIANTS_LIMIT)]
     notes: Notes
 
 

@@ -33,7 +33,7 @@ def compare_twins(evidence: Evidence, policy: Policy) -> list[Twin]:
     for session in evidence.sessions:
         record = session.record
         comparable = record.size == evidence.size and record.accelerator == evidence.accelerator
-        if comparable and _belongs(session, evidence.contender):
+        if comparable and _belongs(session, evidence.contender, alone=evidence.baseline is None):
             groups[record.workload][record.variant, session.place.release].append(session)
     twins = []
     for workload, variants in sorted(groups.items()):
@@ -42,15 +42,12 @@ def compare_twins(evidence: Evidence, policy: Policy) -> list[Twin]:
     return twins
 
 
-def _belongs(session: CampaignSession, contender: str) -> bool:
-    """The contender's own sessions, and those of other libraries (never its baseline's)."""
-    if session.place.side is Side.CONTENDER:
-        return True
-    package = contender.partition("/")[0]
-    own = session.place.release.partition("/")[0] == package
-    if session.place.side is Side.BASELINE:
+def _belongs(session: CampaignSession, contender: str, *, alone: bool) -> bool:
+    """The contender's own sessions, and those measured of other libraries (never its baseline's)."""
+    release = session.place.release
+    if session.place.side is Side.BASELINE and not alone:
         return False
-    return session.place.release == contender if own else True
+    return release == contender or release.partition("/")[0] != contender.partition("/")[0]
 
 
 def _twin(
@@ -85,10 +82,13 @@ def _variant(
     if text := planted(session.record for session in sessions):
         notes.append(f"SELF-TEST: a slowdown ({text}) was planted into these sessions")
     needed = minimum_pairs(1 / policy.alpha)
+    shared = {session.key for session in sessions} & {session.key for session in reference}
     if len(sessions) < needed:
         notes.append(f"an interval needs {needed} sessions, has {len(sessions)}")
-    elif reference and not _shared_rounds(sessions, reference):
+    elif reference and not shared:
         notes.append("not measured in the same rounds as the reference: no interval for the ratio")
+    if shared and len(shared) < max(len(sessions), len(reference)):
+        notes.append(f"ratios are over the {len(shared)} rounds shared with the reference, values over all")
 
     def values(metric: str, of: Sequence[CampaignSession] = sessions) -> dict[PairKey, float]:
         side = SideEvidence(release="", sessions=tuple(of))
@@ -110,10 +110,6 @@ def _variant(
         ratio_cpu=ratio("step_cpu"),
         notes=notes,
     )
-
-
-def _shared_rounds(left: Sequence[CampaignSession], right: Sequence[CampaignSession]) -> set[PairKey]:
-    return {session.key for session in left} & {session.key for session in right}
 
 
 def _over_sessions(values: Mapping[PairKey, float], alpha: float) -> Interval | None:

@@ -103,6 +103,9 @@ def test_a_regression_fails_only_when_asked() -> None:
         (("--metric", "speed"), 3, "no session measured speed (measured: step_cpu)"),
         (("--results", "elsewhere"), 3, "elsewhere: no results here"),
         (("--machine", "other"), 3, "no results here"),
+        (("--machine", "lab/../lab"), 3, "no results here"),
+        (("--plant", "mlp=1.1"), 2, "--plant mlp=1.1 needs the pair it was planted into"),
+        ((NEW, "--plant", "mlp=1.1"), 2, "needs the pair it was planted into"),
     ],
 )
 def test_bad_input_is_one_line(error_of, arguments: tuple[str, ...], code: int, text: str) -> None:  # noqa: ANN001
@@ -128,6 +131,13 @@ def test_suite_attributes_decide_direction_and_exactness(project: Path) -> None:
     assert run("analyse") == 0
     (verdict,) = json.loads((project / "report.json").read_bytes())["verdicts"]
     assert (verdict["outcome"], verdict["better"]) == ("improved", "higher")
+
+
+@pytest.mark.usefixtures("project")
+@pytest.mark.parametrize("release", [OLD, NEW])
+def test_a_release_of_a_pair_can_be_shown_alone(release: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("analyse", release) == 0
+    assert "nothing compared" in capsys.readouterr().out
 
 
 def test_render_to_stdout_and_to_a_file(project: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -148,7 +148,9 @@ def test_a_file_that_asv_wrote_itself(tmp_path: Path) -> None:
         ({"results": {"x": [[1.0], "p"]}}, "params is no list of lists"),
         ({"results": {"x": [[1.0, 2.0], []]}}, "expected 1 values"),
         ({"results": {"x": [1.0, []]}}, "expected 1 values"),
+        ({"results": {"x": [None, [["1"] * 1000] * 3]}}, "1000000000 combinations of parameters"),
         ({"results": []}, "results"),
+        ({"date": 10**400}, "date"),
         ({"commit_hash": 3}, "commit_hash"),
     ],
 )
@@ -161,6 +163,11 @@ def test_what_asv_never_writes_is_refused_by_name(
     assert str(path) in str(caught.value)
 
 
+def test_a_number_that_no_float_can_hold_is_no_measurement(tmp_path: Path) -> None:
+    found = read_result_file(asv_file(tmp_path, results={"x": [[10**400], [], "1"]}))
+    assert [point.status for point in found.points] == [PointStatus.FAILED]
+
+
 def test_a_truncated_file_is_named_with_its_place(tmp_path: Path) -> None:
     path = asv_file(tmp_path)
     path.write_text(path.read_text()[:200])
@@ -168,7 +175,9 @@ def test_a_truncated_file_is_named_with_its_place(tmp_path: Path) -> None:
         read_result_file(path)
 
 
-@pytest.mark.parametrize("data", [b"\xff\xfe\x00", b"[" * 200_000, b"[]", b"{}"])
+@pytest.mark.parametrize(
+    "data", [b"\xff\xfe\x00", b"[" * 200_000, b"[]", b"{}", b'{"version":' + b"9" * 5000 + b"}"]
+)
 def test_what_is_no_asv_file_is_refused(tmp_path: Path, data: bytes) -> None:
     path = tmp_path / "x.json"
     path.write_bytes(data)
@@ -185,7 +194,7 @@ def test_missing_and_unreadable_files(tmp_path: Path) -> None:
     with pytest.raises(HistoryNotFound):
         read_result_file(tmp_path / "none.json")
     (tmp_path / "folder.json").mkdir()
-    with pytest.raises(DataError, match=r"folder\.json"):
+    with pytest.raises(DataError, match=r"folder\.json: cannot be read: is a directory; mend it or move it"):
         read_result_file(tmp_path / "folder.json")
 
 
@@ -208,9 +217,10 @@ def test_benchmarks_with_their_attributes(tmp_path: Path) -> None:
     (tmp_path / "benchmarks.json").write_text(json.dumps({"version": 2, "a.track_x": {"name": "a", **entry}}))
     found = read_benchmarks(tmp_path)["a.track_x"]
     assert (found.exact, found.better, found.unit) == (True, "higher", "bytes")
-    (tmp_path / "benchmarks.json").write_text(json.dumps({"version": 2, "a": {"name": 3}}))
-    with pytest.raises(MalformedFile, match=r"benchmarks.json:a"):
-        read_benchmarks(tmp_path)
+    for wrong in ({"name": 3}, {"name": "a", "better": "sideways"}):
+        (tmp_path / "benchmarks.json").write_text(json.dumps({"version": 2, "a": wrong}))
+        with pytest.raises(MalformedFile, match=r"benchmarks.json:a"):
+            read_benchmarks(tmp_path)
 
 
 def write(results: Path, head: CampaignHeader, lines: list[SidecarLine], *, tail: bytes = b"") -> Path:
@@ -229,8 +239,9 @@ def test_the_only_machine_is_meant(tmp_path: Path) -> None:
     write(tmp_path, header(), [])
     assert find_machine(tmp_path, None) == "lab"
     assert find_machine(tmp_path, "lab") == "lab"
-    with pytest.raises(HistoryNotFound, match="other"):
-        find_machine(tmp_path, "other")
+    for name in ("other", "lab/../lab", ".", "../lab"):
+        with pytest.raises(HistoryNotFound, match="no results here"):
+            find_machine(tmp_path, name)
     write(tmp_path, header(machine="other"), [])
     with pytest.raises(UsageError, match="--machine lab or --machine other"):
         find_machine(tmp_path, None)
@@ -283,7 +294,11 @@ def test_sessions_failures_and_lent_twins_of_a_comparison(tmp_path: Path) -> Non
 def test_another_accelerator_is_left_out_with_a_note(tmp_path: Path) -> None:
     write(tmp_path, header(), list(map(line_of, pairs([1.4] * 3))))
     gpu = header(campaign="gpu", accelerator="cuda12", size="gpu", created_at=2e9)
-    write(tmp_path, gpu, list(map(line_of, pairs([1.4] * 2, accelerator="cuda12", size="gpu"))))
+    write(
+        tmp_path,
+        gpu,
+        list(map(line_of, pairs([1.4] * 2, accelerator="cuda12", size="gpu", device={"platform": "gpu"}))),
+    )
     found = select(read_campaigns(tmp_path, "lab"), RANGE, {})
     assert (found.accelerator, len(found.evidence.sessions)) == ("cuda12", 4)
     assert found.notes == (f"{header().campaign}.jsonl: another accelerator or size, left out",)

@@ -14,9 +14,10 @@ from report_scenarios import HOSTILE, STEP, mixed, scenarios, twins
 from stepwatch.model import Outcome, Side
 from stepwatch.policy import Policy
 from stepwatch.render import render_markdown, render_text
-from stepwatch.render.escape import is_safe_argument, markdown_code, markdown_text, plain
+from stepwatch.render.escape import is_safe_argument, markdown_code, markdown_text, plain, table_cell
 from stepwatch.render.markdown import MAX_BYTES
 from stepwatch.render.words import headline, outcome_counts
+from stepwatch.verdict import SideSummary
 
 SCENARIOS = scenarios()
 
@@ -196,7 +197,39 @@ def test_code_spans_hold_whatever_is_in_them(text: str) -> None:
     assert found.startswith("`")
     assert found.endswith("`")
     assert "\n" not in found
-    assert not re.search(r"(?<!\\)\|", found)
+    assert not re.search(r"(?<!\\)\|", table_cell(found)), "in a table a bare pipe would end the cell"
+
+
+def test_a_pipe_is_escaped_in_a_table_and_nowhere_else() -> None:
+    assert markdown_code("a|b") == "`a|b`"
+    assert table_cell(markdown_code("a|b")) == "`a\\|b`"
+    assert table_cell(markdown_text("a|b")) == markdown_text("a|b") == "a\\|b"
+
+
+@pytest.mark.parametrize("value", [1e-300, 1e6, 1e299, 1.7e308])
+def test_extreme_numbers_stay_short(value: float) -> None:
+    row = msgspec.structs.replace(
+        SCENARIOS["regressed"].verdicts[0],
+        ratio=value,
+        ratio_low=1e-308,
+        ratio_high=1.7e308,
+        baseline=SideSummary(release="a", sessions=8, value=value),
+    )
+    for unit in ("seconds", "bytes", "count", "1"):
+        made = msgspec.structs.replace(
+            SCENARIOS["regressed"], verdicts=[msgspec.structs.replace(row, unit=unit)]
+        )
+        assert max(map(len, render_text(made).splitlines())) <= 80
+        assert not re.search(r"\d{9}", render_text(made) + render_markdown(made))
+
+
+def test_text_shows_a_bounded_part_of_a_large_report() -> None:
+    row = msgspec.structs.replace(SCENARIOS["inconclusive"].verdicts[0], notes=["n" * 600] * 100)
+    made = msgspec.structs.replace(SCENARIOS["inconclusive"], verdicts=[row] * 5000)
+    text = render_text(made)
+    assert len(text) < 1_000_000
+    assert "... and 4800 more in the report" in text
+    assert "... and 96 more in the report" in text
 
 
 @given(st.text(max_size=700))

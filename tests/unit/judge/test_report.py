@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import jsonschema
 import msgspec
@@ -14,9 +14,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import stepwatch
-from stepwatch.errors import MalformedFile, UnsupportedSchema
+from stepwatch.errors import DataError, MalformedFile, UnsupportedSchema
 from stepwatch.model import Side
+from stepwatch.policy import Policy
 from stepwatch.report import MAX_BYTES, Report, decode_report, encode_report, schema_bytes
+
+if TYPE_CHECKING:
+    from stepwatch.verdict import Verdict
 
 VALIDATOR = jsonschema.Draft202012Validator(json.loads(schema_bytes()))
 SCHEMA_FILE = Path(stepwatch.__file__).parent / "report.schema.json"
@@ -161,6 +165,60 @@ def test_every_report_keeps_the_schema_and_reads_back(ratios: list[float], name:
     data = encode_report(made)
     assert decode_report(data, "r") == made
     VALIDATOR.validate(json.loads(data))
+
+
+LONG = "x" * 300
+
+
+def test_names_and_lists_beyond_the_bounds_are_cut_with_a_note() -> None:
+    """Sixty releases beside one workload, and names longer than a field."""
+    beside = [
+        session(Side.BESIDE, n, release=f"torch/3.{n}.0", benchmark="mlp.bench.TorchEager", variant="torch")
+        for n in range(60)
+    ]
+    found = evidence(
+        [*pairs(noisy(1.4, 8)), *beside], baseline=LONG, contender=NEW, accelerator="cpu", size="cpu-smoke"
+    )
+    made = report_of(found, Policy(metrics=("step_cpu", LONG, *(f"m{n}" for n in range(60)))))
+    assert decode_report(encode_report(made), "r") == made
+    assert len(made.twins[0].variants) == 50
+    assert "cut: 50 of 61 variants of mlp fit into a report" in made.notes
+    assert "cut: 50 of 62 metrics fit into a report" in made.notes
+    assert made.baseline is not None
+    assert made.baseline == made.verdicts[0].baseline.release
+    assert made.verdicts[0].blame_range is not None
+
+
+def test_more_rows_than_a_report_holds_are_cut_with_a_note() -> None:
+    sessions = [
+        session(side, 0, benchmark=f"b{n}.bench.X")
+        for n in range(5001)
+        for side in (Side.BASELINE, Side.CONTENDER)
+    ]
+    made = report_of(evidence(sessions), Policy(metrics=("step_cpu",)))
+    assert decode_report(encode_report(made), "r") == made
+    assert made.notes == ["cut: 5000 of 5001 verdicts fit into a report"]
+
+
+@pytest.mark.parametrize("field", ["accelerator", "contender", "size"])
+def test_a_long_header_still_makes_a_readable_report(field: str) -> None:
+    made = report_of(evidence([session(Side.BASELINE, 0)], **{field: LONG}))
+    assert decode_report(encode_report(made), "r") == made
+
+
+def test_what_no_reader_takes_is_not_written(report: Report) -> None:
+    campaign = msgspec.structs.replace(report.campaigns[0], seed=2**70)
+    for wrong in (
+        msgspec.structs.replace(report, campaigns=[campaign]),
+        msgspec.structs.replace(report, contender=LONG),
+        msgspec.structs.replace(report, verdicts=[many_notes(report)] * 5000),
+    ):
+        with pytest.raises(DataError, match="no report was written"):
+            encode_report(wrong)
+
+
+def many_notes(report: Report) -> Verdict:
+    return msgspec.structs.replace(report.verdicts[0], notes=["n" * 600] * 10)
 
 
 def test_a_report_is_immutable(report: Report) -> None:

@@ -7,7 +7,7 @@ from evidence_factory import NEW, TORCH, evidence, noisy, session
 
 from stepwatch.model import Side
 from stepwatch.policy import Policy
-from stepwatch.verdict import CampaignSession, Evidence, Twin, compare_twins
+from stepwatch.verdict import CampaignSession, Evidence, Twin, compare_twins, judge
 
 
 def round_of(
@@ -76,6 +76,21 @@ def test_sessions_measured_alone_give_a_ratio_without_interval() -> None:
     assert eager.ratio_cpu is not None
     assert eager.ratio_cpu.low is None
     assert "not measured in the same rounds as the reference: no interval for the ratio" in eager.notes
+
+
+def test_ratio_and_shown_values_are_one_number_where_all_rounds_are_shared() -> None:
+    jax, eager, _ = twin(evidence(rounds(6))).variants
+    for found in (eager.ratio_cpu, jax.step_cpu, eager.step_cpu):
+        assert found is not None
+    assert eager.ratio_cpu.value == pytest.approx(eager.step_cpu.value / jax.step_cpu.value)  # type: ignore[union-attr]
+    (verdict,) = judge(evidence(rounds(6)), Policy(metrics=("step_cpu",)))
+    assert verdict.contender.value == pytest.approx(jax.step_cpu.value)  # type: ignore[union-attr]
+
+
+def test_rounds_that_are_not_shared_are_said() -> None:
+    found = twin(evidence([*rounds(6), session(Side.CONTENDER, 9, campaign="c")]))
+    note = "ratios are over the 6 rounds shared with the reference, values over all"
+    assert note in found.variants[1].notes
 
 
 def test_without_the_reference_there_is_no_ratio() -> None:

@@ -20,7 +20,7 @@ from evidence_factory import (
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stepwatch.model import Outcome, Side
+from stepwatch.model import MetricSamples, Outcome, Side
 from stepwatch.policy import Policy
 from stepwatch.units import Direction
 from stepwatch.verdict import MetricTraits, Verdict, judge
@@ -85,14 +85,38 @@ def test_below_the_minimum_the_reason_is_needs_n(count: int) -> None:
     assert (verdict.ratio_low, verdict.ratio_high) == (None, None)
 
 
-def test_the_minimum_grows_with_the_family() -> None:
+def test_needs_n_is_the_least_that_could_ever_be_enough() -> None:
     sessions = [
         found
         for number in range(30)
         for found in pairs(noisy(1.0, 4, noise=0.1, seed=number), benchmark=f"w{number:02d}.bench.JaxJit")
     ]
     reasons = {verdict.reason for verdict in judge(evidence(sessions), POLICY)}
-    assert reasons == {"needs 8 sessions on each side, has 4"}
+    assert reasons == {"needs 5 sessions on each side, has 4"}
+
+
+def test_six_pairs_of_many_changed_rows_are_called_and_a_lone_change_is_told_what_it_needs() -> None:
+    """e-BH asks M / (k alpha): 20 where every row changed, 240 for one of twelve, which needs 7 pairs."""
+
+    def crowd(changed: int) -> list[Verdict]:
+        return judge(
+            evidence(
+                [
+                    found
+                    for number in range(12)
+                    for found in pairs(
+                        noisy(1.4 if number < changed else 1.0, 6, noise=0.02, seed=number),
+                        benchmark=f"w{number:02d}.bench.JaxJit",
+                    )
+                ]
+            ),
+            POLICY,
+        )
+
+    assert {verdict.outcome for verdict in crowd(12)} == {Outcome.REGRESSED}
+    (lone,) = (verdict for verdict in crowd(1) if verdict.benchmark.startswith("w00"))
+    assert lone.outcome is Outcome.INCONCLUSIVE
+    assert lone.reason.endswith("(a lone change among 12 rows needs 7 on each side)")
 
 
 def test_a_change_between_floor_and_minimal_effect_is_called_but_not_proven_relevant() -> None:
@@ -214,6 +238,74 @@ def test_zeros_that_vary_cannot_be_a_ratio() -> None:
 def test_negative_values_have_no_ratio() -> None:
     sessions = pairs([1.0] * 6, base=-1.0)
     assert one(evidence(sessions)).ratio is None
+
+
+@given(st.lists(st.floats(0.2, 5), min_size=1, max_size=12), st.booleans())
+def test_the_ratio_is_the_quotient_of_the_shown_values(ratios: list[float], half: bool) -> None:  # noqa: FBT001
+    """Over the paired sessions: a session without a partner moves neither."""
+    extra = [session(Side.BASELINE, 99, metrics={"step_cpu": 9.0})] if half else []
+    verdict = one(evidence([*pairs(ratios), *extra]))
+    assert verdict.baseline.value is not None
+    assert verdict.contender.value is not None
+    assert verdict.ratio == pytest.approx(verdict.contender.value / verdict.baseline.value, rel=1e-9)
+
+
+def test_sides_in_different_units_are_incomparable() -> None:
+    sessions = pairs([1.4] * 8)
+    for found in sessions[::2]:
+        found.record.metrics["step_cpu"] = MetricSamples(samples=[1.0], unit="bytes")
+    verdict = one(evidence(sessions))
+    assert verdict.outcome is Outcome.INCONCLUSIVE
+    assert verdict.reason == "incomparable: unit bytes on the baseline, seconds on the contender"
+
+
+def zeros(old: list[float], new: list[float], *, metric: str) -> Verdict:
+    sessions = [
+        session(side, number, metrics={metric: value})
+        for side, values in ((Side.BASELINE, old), (Side.CONTENDER, new))
+        for number, value in enumerate(values)
+    ]
+    return one(evidence(sessions), Policy(metrics=(metric,)))
+
+
+@pytest.mark.parametrize("metric", ["recompiles", "step_cpu"])
+def test_from_zero_a_side_wholly_above_the_other_is_called_from_five_pairs_on(metric: str) -> None:
+    none, some = [0.0] * 5, [1.0, 2.0, 1.0, 2.0, 1.0]
+    worse, better = zeros(none, some, metric=metric), zeros(some, none, metric=metric)
+    assert (worse.outcome, better.outcome) == (Outcome.REGRESSED, Outcome.IMPROVED)
+    assert (worse.method, worse.ratio, worse.ratio_low) == ("exact", None, None)
+    assert (better.ratio, better.ratio_low) == (0.0, None)
+    assert worse.proven_beyond_min_effect
+    early = zeros(none[:4], some[:4], metric=metric)
+    assert (early.outcome, early.reason) == (
+        Outcome.INCONCLUSIVE,
+        "needs 5 sessions on each side, has 4",
+    )
+
+
+def test_zeros_on_both_sides_that_overlap_stay_undecided() -> None:
+    verdict = zeros([0.0, 1.0] * 6, [1.0, 2.0] * 6, metric="recompiles")
+    assert (verdict.outcome, verdict.method) == (Outcome.INCONCLUSIVE, "none")
+    assert "no ratio can be tested" in verdict.reason
+
+
+def test_zero_in_every_session_is_unchanged_for_every_metric() -> None:
+    verdict = zeros([0.0] * 5, [0.0] * 5, metric="step_cpu")
+    assert (verdict.outcome, verdict.ratio) == (Outcome.UNCHANGED, 1.0)
+    assert verdict.reason == "equal in every session"
+    assert zeros([0.0] * 4, [0.0] * 4, metric="step_cpu").outcome is Outcome.INCONCLUSIVE
+
+
+def test_separation_is_rare_without_a_change_however_often_one_looks() -> None:
+    """2 / C(10, 5) = 0.8 % at five pairs, and never more later: what is separated was so before."""
+    rng = np.random.default_rng(3)
+    called = 0
+    for _ in range(300):
+        old, new = rng.integers(0, 1000, (2, 8)).astype(float)
+        old[0] = 0.0
+        looks = [zeros(list(old[:n]), list(new[:n]), metric="recompiles") for n in range(5, 9)]
+        called += any(v.outcome in (Outcome.REGRESSED, Outcome.IMPROVED) for v in looks)
+    assert called <= 9
 
 
 EXACT = Policy(metrics=("temp_bytes",))
