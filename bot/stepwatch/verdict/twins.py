@@ -59,11 +59,27 @@ def _twin(
     """One workload: the reference first, then the others in their fixed order, releases by name."""
     ordered = sorted(variants, key=lambda key: (_position(key[0]), key[0], key[1]))
     reference = variants[ordered[0]] if ordered[0][0] == REFERENCE else ()
+    common = _common_rounds(reference, [variants[key] for key in ordered[1:]])
     rows = [
-        _variant(variants[key], () if key == ordered[0] else reference, evidence, policy) for key in ordered
+        _variant(variants[key], () if key == ordered[0] else reference, common, evidence, policy)
+        for key in ordered
     ]
     notes = [] if reference else [f"no {REFERENCE} session of this workload: no ratio"]
     return Twin(workload=shorten(workload, NAME_LIMIT), variants=rows, notes=notes)
+
+
+def _common_rounds(
+    reference: Sequence[CampaignSession], others: Sequence[Sequence[CampaignSession]]
+) -> set[PairKey]:
+    """The rounds of the reference in which every variant was measured that was measured beside it at all."""
+    rounds = {session.key for session in reference}
+    shared = [rounds & {session.key for session in other} for other in others]
+    return set.intersection(rounds, *filter(None, shared))
+
+
+def _in_rounds(sessions: Sequence[CampaignSession], rounds: set[PairKey]) -> Sequence[CampaignSession]:
+    """The sessions of these rounds; all of them where none is (measured alone)."""
+    return [session for session in sessions if session.key in rounds] or sessions
 
 
 def _position(variant: str) -> int:
@@ -73,39 +89,43 @@ def _position(variant: str) -> int:
 def _variant(
     sessions: Sequence[CampaignSession],
     reference: Sequence[CampaignSession],
+    common: set[PairKey],
     evidence: Evidence,
     policy: Policy,
 ) -> TwinVariant:
-    """One row: absolute values, and ratios to the reference where there is one."""
+    """One row: absolute values, and ratios to the reference where there is one.
+
+    Both come from the `common` rounds, so that the ratio is the quotient of the values shown.
+    """
     first = sessions[0]
+    used, against = _in_rounds(sessions, common), _in_rounds(reference, common)
     notes = []
     if text := planted(session.record for session in sessions):
         notes.append(f"SELF-TEST: a slowdown ({text}) was planted into these sessions")
     needed = minimum_pairs(1 / policy.alpha)
-    shared = {session.key for session in sessions} & {session.key for session in reference}
-    if len(sessions) < needed:
-        notes.append(f"an interval needs {needed} sessions, has {len(sessions)}")
-    elif reference and not shared:
+    if len(used) < needed:
+        notes.append(f"an interval needs {needed} sessions, has {len(used)}")
+    elif reference and not {session.key for session in used} & {session.key for session in against}:
         notes.append("not measured in the same rounds as the reference: no interval for the ratio")
-    if shared and len(shared) < max(len(sessions), len(reference)):
-        notes.append(f"ratios are over the {len(shared)} rounds shared with the reference, values over all")
+    if len(used) < len(sessions):
+        notes.append(f"steps are those of the {len(used)} rounds that all variants beside it share")
 
-    def values(metric: str, of: Sequence[CampaignSession] = sessions) -> dict[PairKey, float]:
+    def values(metric: str, of: Sequence[CampaignSession]) -> dict[PairKey, float]:
         side = SideEvidence(release="", sessions=tuple(of))
         return side.values(metric, evidence.traits_of(first.record.benchmark, metric))
 
     def ratio(metric: str) -> Interval | None:
-        return _ratio(values(metric), values(metric, reference), policy.alpha) if reference else None
+        return _ratio(values(metric, used), values(metric, against), policy.alpha) if reference else None
 
     return TwinVariant(
         benchmark=shorten(first.record.benchmark, NAME_LIMIT),
         variant=shorten(first.record.variant, NAME_LIMIT),
         release=shorten(first.place.release, NAME_LIMIT),
         sessions=len(sessions),
-        step_wall=_over_sessions(values("step_wall"), policy.alpha),
-        step_cpu=_over_sessions(values("step_cpu"), policy.alpha),
-        compile_cold=typical_value(list(values("compile_cold").values())),
-        compile_warm=typical_value(list(values("compile_warm").values())),
+        step_wall=_over_sessions(values("step_wall", used), policy.alpha),
+        step_cpu=_over_sessions(values("step_cpu", used), policy.alpha),
+        compile_cold=typical_value(list(values("compile_cold", sessions).values())),
+        compile_warm=typical_value(list(values("compile_warm", sessions).values())),
         ratio_wall=ratio("step_wall"),
         ratio_cpu=ratio("step_cpu"),
         notes=notes,

@@ -78,19 +78,35 @@ def test_sessions_measured_alone_give_a_ratio_without_interval() -> None:
     assert "not measured in the same rounds as the reference: no interval for the ratio" in eager.notes
 
 
-def test_ratio_and_shown_values_are_one_number_where_all_rounds_are_shared() -> None:
-    jax, eager, _ = twin(evidence(rounds(6))).variants
-    for found in (eager.ratio_cpu, jax.step_cpu, eager.step_cpu):
-        assert found is not None
-    assert eager.ratio_cpu.value == pytest.approx(eager.step_cpu.value / jax.step_cpu.value)  # type: ignore[union-attr]
-    (verdict,) = judge(evidence(rounds(6)), Policy(metrics=("step_cpu",)))
-    assert verdict.contender.value == pytest.approx(jax.step_cpu.value)  # type: ignore[union-attr]
+@pytest.mark.parametrize("more", [0, 2])
+def test_the_ratio_is_the_quotient_of_the_shown_values(more: int) -> None:
+    """JAX in two rounds more than its twins, as `--beside-sessions` makes it."""
+    extra = [session(Side.CONTENDER, 10 + n, campaign="c", metrics={"step_cpu": 0.009}) for n in range(more)]
+    jax, *twins = twin(evidence([*rounds(6), *extra])).variants
+    note = "steps are those of the 6 rounds that all variants beside it share"
+    assert (note in jax.notes) == bool(more)
+    assert jax.step_cpu is not None
+    for other in twins:
+        assert other.step_cpu is not None
+        assert other.ratio_cpu is not None
+        assert other.ratio_cpu.low is not None
+        assert other.ratio_cpu.value == pytest.approx(other.step_cpu.value / jax.step_cpu.value)
 
 
-def test_rounds_that_are_not_shared_are_said() -> None:
-    found = twin(evidence([*rounds(6), session(Side.CONTENDER, 9, campaign="c")]))
-    note = "ratios are over the 6 rounds shared with the reference, values over all"
-    assert note in found.variants[1].notes
+def test_a_verdict_and_a_twin_show_one_value() -> None:
+    sessions = [
+        found
+        for number in range(6)
+        for found in (
+            session(Side.BASELINE, number, metrics={"step_cpu": 0.001 + number * 1e-4}),
+            session(Side.CONTENDER, number, metrics={"step_cpu": 0.002 + number**2 * 1e-4}),
+            session(Side.BESIDE, number, benchmark="mlp.bench.TorchEager", variant="torch-eager"),
+        )
+    ]
+    (verdict,) = judge(evidence(sessions), Policy(metrics=("step_cpu",)))
+    shown = twin(evidence(sessions)).variants[0].step_cpu
+    assert shown is not None
+    assert verdict.contender.value == pytest.approx(shown.value)
 
 
 def test_without_the_reference_there_is_no_ratio() -> None:
