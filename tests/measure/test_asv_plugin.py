@@ -3,17 +3,24 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import subprocess
+import time
 from typing import TYPE_CHECKING
 
 import asv.results
+import asv.util
 import pytest
 
 from stepwatch.measure.asv_results import read_revisions
+from stepwatch.measure.asv_sessions import _current_machine, session_result
+from stepwatch.measure.session import Failed
 from stepwatch.releases.tried import read_trials
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from conftest import Tracker
 
 STEP = "spin.bench.Mini.track_step_cpu"
@@ -80,6 +87,33 @@ def test_a_failed_session_under_asv_is_recorded(asv_tracker: Tracker) -> None:
     (failure,) = asv_tracker.sidecar("asv-run").failures
     assert (failure.benchmark, failure.stage) == ("spin.bench.Mini", "session")
     assert failure.reason == "RuntimeError: the step exploded"
+
+
+def test_the_sessions_of_asv_are_checked_as_strictly_as_our_own(tmp_path: Path) -> None:
+    def result(output: str = "", code: int = 0) -> object:
+        return session_result(
+            tmp_path / "session.json", "spin.bench.Mini.track_loss-0", accelerator="cpu", size="cpu-smoke",
+            lasted_seconds=1.0, code=code, output=output,
+        )  # fmt: skip
+
+    assert result() is None
+    assert result("a\nE: \t b\n\n", code=1) == Failed(reason="E: b", detail="a\nE: \t b\n\n")
+    assert result(code=3) == Failed(reason="exit status 3", detail="")
+    (tmp_path / "session.json").write_text("[" * 100_000)
+    refused = result()
+    assert isinstance(refused, Failed)
+    assert "malformed" in refused.reason
+
+
+def test_asvs_machine_is_the_one_described_last_whatever_is_in_its_file(tmp_path: Path) -> None:
+    for age, name in ((0, "newer"), (100, "older")):
+        path = tmp_path / name / "machine.json"
+        path.parent.mkdir()
+        path.write_bytes(b"\xff")
+        os.utime(path, (time.time() - age,) * 2)
+    assert _current_machine(tmp_path) == "newer"
+    with pytest.raises(asv.util.UserError, match="no machine is described here"):
+        _current_machine(tmp_path / "newer")
 
 
 def test_continuous_compares_two_releases_by_name(asv_tracker: Tracker) -> None:
