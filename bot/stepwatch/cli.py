@@ -19,6 +19,7 @@ from stepwatch.errors import (
     EXIT_CLOSED_PIPE,
     EXIT_DATA,
     EXIT_INTERRUPTED,
+    EXIT_REGRESSED,
     EXIT_USAGE,
     StepwatchError,
     printable,
@@ -101,10 +102,9 @@ def main(argv: list[str] | None = None) -> None:
         # Where a fault of the file system has no better place, it is still one line and not a traceback.
         _leave(f"{error.filename or 'file system'}: {_os_reason(error)}", EXIT_DATA)
     except SystemExit as left:
-        # click, and Rich too, leave with 1 when nobody reads their output any more; here 1 is a verdict.
-        if isinstance(left.__context__, BrokenPipeError):
-            sys.exit(EXIT_CLOSED_PIPE)
-        raise
+        # click, and Rich too, leave with 1 when nobody reads their output any more; here 1 is a verdict, and
+        # a verdict comes back as a value.
+        sys.exit(EXIT_CLOSED_PIPE if left.code == EXIT_REGRESSED else left.code)
     sys.exit(code if isinstance(code, int) else 0)
 
 

@@ -1,8 +1,9 @@
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import click
 import pytest
@@ -10,8 +11,7 @@ import pytest
 from stepwatch import cli
 from stepwatch.errors import Busy, ConfigError, StorageFailed, UnknownBenchmark, UnknownRelease
 
-if TYPE_CHECKING:
-    from pathlib import Path
+ROOT = Path(__file__).resolve().parents[2]
 
 
 def run(*arguments: str, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
@@ -84,3 +84,38 @@ def test_messages_say_what_where_and_the_next_step() -> None:
     assert "closest: mlp" in str(UnknownBenchmark("mpl", ["mlp"]))
     assert "has no benchmark" in str(UnknownBenchmark("mpl"))
     assert "wait for it" in str(Busy("results/box", "process 12"))
+
+
+@pytest.mark.parametrize("arguments", [["--help"], ["releases", "list", "--json"], ["releases", "list"]])
+def test_a_closed_pipe_is_never_taken_for_a_regression(arguments: list[str]) -> None:
+    reading, writing = os.pipe()
+    os.close(reading)
+    command = [sys.executable, "-m", "stepwatch", *arguments]
+    done = subprocess.run(command, stdout=writing, stderr=subprocess.PIPE, text=True, check=False, cwd=ROOT)
+    os.close(writing)
+    assert (done.returncode, done.stderr) == (141, "")
+
+
+def test_the_exit_code_holds_when_nobody_reads_the_error_either(tmp_path: Path) -> None:
+    reading, writing = os.pipe()
+    os.close(reading)
+    command = [sys.executable, "-m", "stepwatch", "releases", "list"]
+    done = subprocess.run(command, stdout=writing, stderr=writing, check=False, cwd=tmp_path)
+    os.close(writing)
+    assert done.returncode == 2
+
+
+def test_other_exits_are_let_through(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert fail(monkeypatch, SystemExit(7)) == 7
+
+
+def test_what_a_message_quotes_cannot_steer_a_terminal(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    fail(monkeypatch, Busy("results/\x1b[31m", "\x9bprocess"))
+    fail(monkeypatch, click.UsageError("odd \x07"))
+    fail(monkeypatch, FileNotFoundError("one\ntwo"))
+    first, second, third = capsys.readouterr().err.splitlines()
+    assert first.startswith(r"stepwatch: results/\x1b[31m: in use by \x9bprocess")
+    assert second.startswith(r"stepwatch: odd \x07 (see")
+    assert third == "stepwatch: file system: one two"

@@ -123,3 +123,43 @@ def test_versions_come_out_in_version_order_each_once(numbers: list[tuple[int, i
     ]
     assert found == sorted(set(found))
     assert len(found) == len(set(numbers))
+
+
+GOOD = file("toy-1.0-py3-none-any.whl")
+
+
+@pytest.mark.parametrize(
+    ("odd", "reason"),
+    [
+        (file("evil-9.0-py3-none-any.whl"), "belongs to evil"),
+        (file("toy-1!9.0-py3-none-any.whl"), "is not the plain name"),
+        (file(f"toy-{'9' * 200}.0-py3-none-any.whl"), "202 characters"),
+        (file("toy-9.0-py3-none-any.whl", upload_time="banana"), "'banana' is no day"),
+        (file("toy-9.0-py3-none-any.whl", upload_time="2026-W48-1T00:00:00Z"), "is no day"),
+        (file("toy-9.0-py3-none-any.whl", upload_time="0001-01-01T00:00:00Z"), "is no day"),
+        (file("toy-9.0-py3-none-any.whl", upload_time="9999-12-31T00:00:00Z"), "is no day"),
+        (file("toy-9.0-py3-none-any.whl", upload_time="2026-02-30T00:00:00Z"), "is no day"),
+        (file("toy-9.0-py3-none-any.whl", upload_time="2026-01-01T99:00:00Z"), "is no day"),
+        (file("toy-9.0-py3-none-any.whl", upload_time="2026-01-01\x1b[31m"), "is no day"),
+    ],
+)
+def test_what_cannot_be_is_passed_over_with_a_note(odd: IndexFile, reason: str) -> None:
+    found = find_candidates("toy", [GOOD, odd, odd], PYTHONS)
+    assert [candidate.version for candidate in found.candidates] == ["1.0"]
+    assert found.note.startswith("toy: 2 files on the index were passed over (first: ")
+    assert reason in found.note
+    assert found.note.isprintable()
+
+
+def test_a_version_too_long_for_a_file_name_is_passed_over() -> None:
+    assert find_candidates("toy", [GOOD, file(f"toy-{'9' * 5000}-py3-none-any.whl")], PYTHONS).note == ""
+    assert pythons_of(f"toy-{'9' * 5000}-py3-none-any.whl") == ()
+
+
+def test_a_tag_that_no_interpreter_has_fits_none() -> None:
+    assert pythons_of("toy-1.0-cp3x-abi3-manylinux_2_28_x86_64.whl") == ()
+    assert pythons_of("toy-1.0-cp3-abi3-manylinux_2_28_x86_64.whl") == PYTHONS
+
+
+def test_names_are_compared_as_the_index_does() -> None:
+    assert find_candidates("Toy.Lib", [file("toy_lib-1.0-py3-none-any.whl")], PYTHONS).candidates

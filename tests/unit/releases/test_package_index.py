@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import socket
+import time
 from typing import TYPE_CHECKING, Any
 
 import httpx
 import pytest
 
+from stepwatch.config import load_config
 from stepwatch.errors import IndexUnavailable, StorageFailed
+from stepwatch.measure.store import open_store
+from stepwatch.releases import index as index_module
 from stepwatch.releases import index_address
 from stepwatch.releases.index import PackageIndex
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
     from pathlib import Path
 
 
@@ -80,6 +85,8 @@ def test_an_unknown_package_is_not_retried(local_index: Any, tmp_path: Path) -> 
         ("", b"", "nothing known, not the JSON"),
         ("application/json", b'{"files": [{"filename": 7}]}', "malformed"),
         ("application/json", b"{", "malformed"),
+        ("application/json", b"[" * 100_000, "malformed"),
+        ("text/\x9b31mred", b"", r"text/\\x9b31mred, not the JSON"),
     ],
 )
 def test_what_is_not_the_json_api_is_named(
@@ -164,3 +171,62 @@ def test_pip_files_later_ones_win(tmp_path: Path) -> None:
     for name, section, url in (("a", "global", "one"), ("b", "install", "two")):
         (tmp_path / name).write_text(f"[{section}]\nindex-url = {url}\n")
     assert index_address.pip_index([tmp_path / "a", tmp_path / "b", tmp_path / "missing"]) == "two"
+
+
+class Dripping(httpx.SyncByteStream):
+    """A body that never ends: a byte now and then."""
+
+    def __iter__(self) -> Iterator[bytes]:
+        while True:
+            time.sleep(0.02)
+            yield b" "
+
+
+def served(tmp_path: Path, answer: Callable[[httpx.Request], httpx.Response], **options: Any) -> PackageIndex:
+    index = PackageIndex("http://index.invalid/simple", tmp_path, retry_pause_seconds=0.0, **options)
+    index._client = httpx.Client(transport=httpx.MockTransport(answer), follow_redirects=True)
+    return index
+
+
+def test_an_index_that_drips_is_given_up(tmp_path: Path) -> None:
+    with (
+        served(tmp_path, lambda _: httpx.Response(200, stream=Dripping()), total_seconds=0.3) as index,
+        pytest.raises(IndexUnavailable, match=r"no whole answer within 0\.3 s"),
+    ):
+        index.files("toy")
+
+
+def test_a_page_without_end_is_given_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(index_module, "_PAGE_BYTES", 2 * 1024**2)
+    body = b" " * (3 * 1024**2)
+    with (
+        served(tmp_path, lambda _: httpx.Response(200, content=body)) as index,
+        pytest.raises(IndexUnavailable, match="its page is larger than 2 MiB"),
+    ):
+        index.files("toy")
+
+
+def test_a_redirect_to_a_file_is_the_servers_fault(tmp_path: Path) -> None:
+    def away(request: httpx.Request) -> httpx.Response:
+        if request.url.scheme == "file":
+            raise httpx.UnsupportedProtocol("file", request=request)  # as the real transport does
+        return httpx.Response(302, headers={"Location": "file:///etc/passwd"})
+
+    with (
+        served(tmp_path, away) as index,
+        pytest.raises(IndexUnavailable, match=r"it redirects to what is no http\(s\) URL"),
+    ):
+        index.files("toy")
+
+
+def test_environments_are_installed_from_the_index_that_locks_come_from(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "asv.conf.json").write_text('{"repo": "r.git", "benchmark_dir": "."}')
+    config = load_config(tmp_path)
+    for variable in index_address.INDEX_VARIABLES:
+        monkeypatch.delenv(variable, raising=False)
+    monkeypatch.setattr(index_address, "pip_index", lambda _: "pip's")
+    assert open_store(config).sources.index_url == "pip's"
+    monkeypatch.setenv("PIP_INDEX_URL", "given")
+    assert open_store(config).sources.index_url == "given"

@@ -262,3 +262,55 @@ def test_uv_that_hangs_is_ended(local_index: Any, monkeypatch: pytest.MonkeyPatc
         UvResolver(index=local_index.address).resolve(
             ["toy"], release="toy/1.0", python="3.12", through="2024-01-02"
         )
+
+
+def test_of_two_syncs_at_once_one_is_refused_and_the_table_stays_whole(
+    tracker: Path, local_index: Any
+) -> None:
+    local_index.delay_seconds = 0.5
+    command = [sys.executable, "-m", "stepwatch", "releases", "sync", "--package", "toy", "--no-locks"]
+    both = [subprocess.Popen(command, stderr=subprocess.PIPE, text=True) for _ in range(2)]
+    errors = [process.communicate()[1] for process in both]
+    assert sorted(process.returncode for process in both) == [0, 3], errors
+    assert any("sync.lock: in use by process" in error for error in errors)
+    local_index.delay_seconds = 0.0
+    assert "3 releases known, 0 new" in run("sync", "--package", "toy", "--no-locks").stdout
+    assert len((tracker / "suites/releases/toy.jsonl").read_text().splitlines()) == 3
+
+
+def test_nothing_that_cannot_be_gets_into_the_table(tracker: Path, local_index: Any) -> None:
+    run("sync", "--package", "toy", "--no-locks")
+    before = (tracker / "suites/releases/toy.jsonl").read_bytes()
+    local_index.add("toy", "9.0", "2025-01-01", **{"upload-time": "banana"})
+    result = run("sync", "--package", "toy", "--no-locks")
+    assert "note: toy: 1 files on the index were passed over (first: 'toy-9.0-py3" in result.stderr
+    assert (tracker / "suites/releases/toy.jsonl").read_bytes() == before
+    assert "3 releases known, 0 new" in run("sync", "--offline").stdout
+
+
+def test_lost_tables_are_said_and_not_taken_for_no_releases(tracker: Path) -> None:
+    for command in (("sync", "--offline"), ("list",)):
+        with pytest.raises(StepwatchError, match=r"suites/releases: there are no release tables here"):
+            run(*command)
+    (tracker / "suites/releases").write_text("a file where a folder should be")
+    with pytest.raises(StorageFailed, match="suites/releases: File exists"):
+        run("sync", "--package", "toy")
+
+
+def test_the_list_shows_what_was_said_as_it_was_said(tracker: Path) -> None:
+    run("sync", "--package", "toy")
+    digest = json.loads(run("list", "--json").stdout)[1]["locks"]["cpu"]
+    reason = "no match for toy[cuda12] at [/tmp/x] \x1b[31m"
+    trial = {"release": "toy/1.1", "accelerator": "cpu", "lock": digest, "python": "3.12", "ok": False}
+    (tracker / "suites/locks/tried.jsonl").write_text(json.dumps(trial | {"reason": reason, "at": ""}) + "\n")
+    assert r"no match for toy[cuda12] at [/tmp/x] \x1b[31m" in run("list").stdout
+    assert r"at [/tmp/x] \x1b[31m |" in run("list", "--markdown").stdout
+
+
+def test_without_uv_there_is_one_line_with_a_next_step(monkeypatch: pytest.MonkeyPatch) -> None:
+    def missing() -> str:
+        raise FileNotFoundError("Could not find\nthe uv\nbinary")
+
+    monkeypatch.setattr(uv, "find_uv_bin", missing)
+    with pytest.raises(StepwatchError, match=r"uv is not there, .*; install stepwatch anew"):
+        default_index()

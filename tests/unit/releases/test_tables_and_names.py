@@ -14,6 +14,7 @@ from stepwatch.model import Release
 from stepwatch.releases import files
 from stepwatch.releases.names import resolve_range, resolve_release
 from stepwatch.releases.table import append_releases, load_table, load_tables
+from stepwatch.releases.tried import read_trials
 
 JAX = ("0.4.30", "0.4.31", "0.4.33", "0.4.34", "0.5.0", "0.9.0.1")
 
@@ -67,6 +68,15 @@ GOOD = '{"package":"jax","version":"0.4.31","date":"2024-07-30","requires":{}}\n
         (GOOD.replace("0.4.31", "v0.4.31"), "not the plain name of a final release"),
         (GOOD.replace("0.4.31", "../../etc/passwd"), "Invalid version"),
         (GOOD.replace("0.4.31", "0.4.31 --upload-pack"), "Invalid version"),
+        (GOOD.replace("0.4.31", "1!0.4.31"), "not the plain name of a final release"),
+        (GOOD.replace("0.4.31", "9" * 5000), "5000 characters"),
+        (GOOD.replace("2024-07-30", "2026-W48-1"), r"jax\.jsonl:1: '2026-W48-1' is no day"),
+        (GOOD.replace("2024-07-30", "0001-01-01"), "is no day"),
+        (GOOD.replace("2024-07-30", "2024-07-30T00:00:00"), "more than a day"),
+        (GOOD.replace("{}", '{"jaxlib":"\\n--index-url x"}'), "no version of jaxlib"),
+        (GOOD.replace("{}", '{"../x":"1"}'), "no name of a package"),
+        ('{"requires":' * 100_000 + "\n", r"jax\.jsonl:1: "),
+        ('{"x":' * 100_000 + "\n", r"jax\.jsonl:1: "),
         ("\xff", "jax"),
     ],
 )
@@ -136,6 +146,22 @@ def test_an_unknown_release_comes_with_the_closest(name: str, hint: str) -> None
     assert hint in str(caught.value)
 
 
+@pytest.mark.parametrize("name", [" jax/0.4.31", "jax/0.4.31\n", "\tjax/0.4.31 "])
+def test_white_space_around_a_name_does_not_matter(name: str) -> None:
+    assert resolve_release(name, TABLES).name == "jax/0.4.31"
+    assert resolve_range(f" {name} .. 0.4.34 ", TABLES).after.name == "jax/0.4.31"
+
+
+def test_a_version_of_five_thousand_digits_is_unknown() -> None:
+    with pytest.raises(UnknownRelease):
+        resolve_release(f"jax/{'9' * 5000}", TABLES)
+
+
+def test_a_folder_without_tables_is_said(tmp_path: Path) -> None:
+    with pytest.raises(MalformedFile, match="no release tables here; restore it from git, or start"):
+        load_tables(tmp_path / "releases", ["jax"])
+
+
 def test_nothing_is_close_to_an_empty_track() -> None:
     with pytest.raises(UnknownRelease, match="releases sync"):
         resolve_release("jax/0.4.31", {"jax": ()})
@@ -164,3 +190,10 @@ def test_a_range_that_cannot_be_is_explained(text: str, error: type[Exception], 
     with pytest.raises(error) as caught:
         resolve_range(text, TABLES)
     assert message in str(caught.value)
+
+
+@pytest.mark.parametrize("line", ["{", '{"x":' + "[" * 100_000])
+def test_a_trial_that_is_none_is_refused_with_its_line(tmp_path: Path, line: str) -> None:
+    (tmp_path / "tried.jsonl").write_text(f"{line}\n")
+    with pytest.raises(MalformedFile, match=r"tried\.jsonl:1: .*; remove this line"):
+        read_trials([tmp_path / "tried.jsonl"])
