@@ -174,8 +174,8 @@ def test_a_machine_file_that_asv_rewrote_gets_our_fields_again(tmp_path: Path) -
     assert freeze_machine(tmp_path, "m", {"accelerator": "cpu"})["accelerator"] == "cpu"
 
 
-@pytest.mark.parametrize("content", ["", "[]", '{"version": 1, "machine": "other"}'])
-def test_a_machine_file_that_is_none_is_named(tmp_path: Path, content: str) -> None:
+@pytest.mark.parametrize("content", ["{}", '{"version": 2}', '{"version": 1, "machine": "other"}'])
+def test_a_machine_file_of_something_else_is_named(tmp_path: Path, content: str) -> None:
     (tmp_path / "m").mkdir()
     (tmp_path / "m" / "machine.json").write_text(content)
     with pytest.raises(MalformedFile, match=r"machine\.json"):

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 import asv.results
 import pytest
 
+from stepwatch.commands.interrupts import stop_as_ctrl_c_does
 from stepwatch.errors import StorageFailed
 
 if TYPE_CHECKING:
@@ -81,7 +82,7 @@ def _begun(tracker: Tracker) -> bool:
     return (tracker.root / "results" / "m" / "sessions" / "mini-1.0..mini-2.0.jsonl").exists()
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_an_interrupt_says_what_is_safe_and_exits_130(ready_tracker: Tracker, number: signal.Signals) -> None:
     ready_tracker.control({"spin.bench.Mini": {"seconds": 0.3}})
     child = start(ready_tracker, "--sessions", "50")
@@ -93,6 +94,15 @@ def test_an_interrupt_says_what_is_safe_and_exits_130(ready_tracker: Tracker, nu
     safe = len(ready_tracker.sidecar().sessions)
     assert re.fullmatch(rf"interrupted: {safe} of 100 sessions are in \S+; the same command goes on", last)
     assert "Traceback" not in stderr
+
+
+def test_what_the_caller_has_ignored_stays_ignored(monkeypatch: pytest.MonkeyPatch) -> None:
+    ignored = {signal.SIGHUP: signal.SIG_IGN}
+    set_now: dict[int, object] = {}
+    monkeypatch.setattr(signal, "getsignal", lambda number: ignored.get(number, signal.SIG_DFL))
+    monkeypatch.setattr(signal, "signal", set_now.__setitem__)
+    stop_as_ctrl_c_does()
+    assert set_now == {signal.SIGTERM: signal.default_int_handler}
 
 
 def test_a_killed_driver_takes_its_running_session_with_it(ready_tracker: Tracker) -> None:

@@ -44,6 +44,13 @@ def test_a_plan_is_shown_and_starts_and_writes_nothing(ready_tracker: Tracker) -
     assert plan["seconds"] == pytest.approx(2 * 0.51)
 
 
+def test_a_plan_refuses_what_the_run_would_refuse(ready_tracker: Tracker) -> None:
+    ready_tracker.campaign(sessions=1, seed=1)
+    for plan in ((), ("--plan",)):
+        done = ready_tracker.measure(RANGE, "--seed", "2", "--bench", "spin", *plan, code=2)
+        assert "begun with --seed 1; leave --seed out" in done.stderr
+
+
 def test_a_plan_names_the_environments_that_have_to_be_built(tracker: Tracker) -> None:
     done = tracker.measure("mini/2.0", "--plan")
     assert "mini/2.0: its environment has to be built first" in done.stdout
@@ -76,7 +83,15 @@ def test_what_cannot_be_measured_ends_with_exit_3_after_the_rest(ready_tracker: 
         (("mini/2.0..mini/1.0",), 2, "runs backward"),
         ((RANGE, "--bench", "spni"), 2, "no benchmark matches 'spni'; closest: spin.bench.Mini.track_"),
         ((RANGE, "--bench", "("), 2, "not a regular expression"),
-        ((RANGE, "--sessions", "0"), 2, "0 is not in the range x>=1"),
+        ((RANGE, "--sessions", "0"), 2, "0 is not in the range 1<=x<=10000"),
+        ((RANGE, "--sessions", "99999999"), 2, "is not in the range 1<=x<=10000"),
+        ((RANGE, "--seed", "9" * 30), 2, "is not in the range"),
+        ((RANGE, "--size", "huge"), 2, "--size 'huge': known are cpu-smoke and gpu"),
+        ((RANGE, "--machine", "../../evil"), 2, "--machine '../../evil': a name begins with a letter"),
+        ((RANGE, "--machine", "a\nb c"), 2, "--machine 'a\\nb c': a name begins with a letter"),
+        ((RANGE, "--machine", "a\n"), 2, "--machine 'a\\n': a name begins with a letter"),
+        ((RANGE, "--plant", "bench=1.10"), 2, "no selected benchmark measures 'bench'; they measure "),
+        ((RANGE, "--plant", "Mini=1.10"), 2, "no selected benchmark measures 'Mini'"),
         ((RANGE, "--accelerator", "tpu"), 2, "'tpu' is not one of"),
         ((RANGE, "--a-a", "mini/1.0"), 2, "say what to measure"),
         ((), 2, "say what to measure"),
@@ -88,7 +103,7 @@ def test_what_cannot_be_measured_ends_with_exit_3_after_the_rest(ready_tracker: 
 def test_bad_input_is_one_line_with_the_next_step(
     tracker: Tracker, arguments: tuple[str, ...], code: int, message: str
 ) -> None:
-    done = tracker.measure(*arguments, "--plan", code=code)
+    done = tracker.run("stepwatch", "measure", "--machine", "m", *arguments, "--plan", code=code)
     assert message in done.stderr
     assert done.stderr.strip().count("\n") == 0
     assert not (tracker.root / "results").exists()

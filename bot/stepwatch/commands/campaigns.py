@@ -9,9 +9,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from stepwatch.errors import EnvironmentFailed, UsageError
+from stepwatch.config import MACHINE_NAME
+from stepwatch.errors import DataError, EnvironmentFailed, UsageError
+from stepwatch.measure.accelerators import accelerator_fault
 from stepwatch.measure.asv_results import asv_settings
-from stepwatch.measure.campaign import Comparison, default_size
+from stepwatch.measure.campaign import SIZES, Comparison, default_size, workload_of
 from stepwatch.measure.job import Job
 from stepwatch.measure.suite import discover
 from stepwatch.releases.history_repo import ensure_history
@@ -27,7 +29,7 @@ if TYPE_CHECKING:
     from stepwatch.measure.suite import Group
     from stepwatch.model import Release
 
-_PLANT = re.compile(r"[A-Za-z_]\w*=1\.\d+")
+_PLANT = re.compile(r"[A-Za-z_]\w*=1\.\d+", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,7 +62,9 @@ def prepare(config: Config, request: Request, store: EnvironmentStore, *, build:
         build: whether an environment may be built for that.
 
     Raises:
-        UsageError: no or two comparisons, an unknown release or benchmark, a range across tracks.
+        UsageError: no or two comparisons, an unknown release, benchmark or size, a range across tracks, no
+            name for a machine.
+        DataError: a GPU is asked for and there is none; nothing was built.
         MalformedFile: the suite cannot be imported, or a table or lock cannot be read.
     """
     tables = load_tables(config.releases, [track.package for track in config.tracks])
@@ -68,6 +72,11 @@ def prepare(config: Config, request: Request, store: EnvironmentStore, *, build:
     releases = {name: resolve_release(name, tables) for name in comparison.releases}
     accelerator = request.accelerator or config.accelerator
     size = request.size or default_size(accelerator)
+    machine = request.machine or config.machine or default_machine(accelerator, size)
+    _check_names(machine, size)
+    fault = accelerator_fault(accelerator)
+    if build and fault is not None:
+        raise DataError(fault)
     ensure_history(config.history_repo, tables)
     locked = [(release, lock_path(config.locks, accelerator, release)) for release in releases.values()]
     suite = discover(config.suite, _pythons(store, accelerator, locked, build=build))
@@ -81,7 +90,7 @@ def prepare(config: Config, request: Request, store: EnvironmentStore, *, build:
         sessions=request.sessions,
         accelerator=accelerator,
         size=size,
-        machine=request.machine or config.machine or default_machine(accelerator, size),
+        machine=machine,
         seed=request.seed,
         plant=request.plant,
         turns=accelerator == "cpu" if request.turns is None else request.turns,
@@ -101,7 +110,7 @@ def resolve_comparison(request: Request, tables: Mapping[str, Sequence[Release]]
     """
     if (request.spec is None) == (request.a_a is None):
         raise UsageError("say what to measure: A..B, one release, or --a-a RELEASE")
-    beside = tuple(resolve_release(name, tables).name for name in request.beside)
+    beside = tuple(dict.fromkeys(resolve_release(name, tables).name for name in request.beside))
     if request.a_a is not None:
         name = resolve_release(request.a_a, tables).name
         sides: tuple[str | None, str] = (name, name)
@@ -110,9 +119,9 @@ def resolve_comparison(request: Request, tables: Mapping[str, Sequence[Release]]
         sides = (ends.after.name, ends.through.name)
     else:
         sides = (None, resolve_release(request.spec or "", tables).name)
-    twice = set(sides) & set(beside)
-    if twice:
-        raise UsageError(f"{twice.pop()} is measured already: --beside is for another library")
+    twice = next((name for name in beside if name in sides), None)
+    if twice is not None:
+        raise UsageError(f"{twice} is measured already: leave out --beside {twice}")
     return Comparison(
         baseline=sides[0], contender=sides[1], beside=beside, beside_rounds=request.beside_sessions
     )
@@ -120,9 +129,19 @@ def resolve_comparison(request: Request, tables: Mapping[str, Sequence[Release]]
 
 def default_machine(accelerator: str, size: str) -> str:
     """Host name and accelerator, and the size where it is not the usual one: together a machine class."""
-    host = re.sub(r"[^A-Za-z0-9._-]", "-", platform.node()) or "machine"
+    host = re.sub(r"[^A-Za-z0-9._-]", "-", platform.node()).lstrip("._-")[:60] or "machine"
     name = f"{host}-{accelerator}"
     return name if size == default_size(accelerator) else f"{name}-{size}"
+
+
+def _check_names(machine: str, size: str) -> None:
+    if not re.fullmatch(MACHINE_NAME, machine):
+        raise UsageError(
+            f"--machine {machine!r}: a name begins with a letter or digit and has letters, digits, '.', '_' "
+            "and '-' (it names a folder)"
+        )
+    if size not in SIZES:
+        raise UsageError(f"--size {size!r}: known are {' and '.join(SIZES)}")
 
 
 def _check_plant(plant: str, groups: Mapping[str, Group]) -> None:
@@ -131,9 +150,10 @@ def _check_plant(plant: str, groups: Mapping[str, Group]) -> None:
     if not _PLANT.fullmatch(plant):
         raise UsageError(f"--plant {plant}: write WORKLOAD=FACTOR with 1 <= factor < 2, like mlp=1.10")
     workload = plant.partition("=")[0]
-    known = {part for name in groups for part in name.split(".")}
+    known = sorted({workload_of(name) for name in groups})
     if workload not in known:
-        raise UsageError(f"--plant {plant}: no selected benchmark measures {workload!r}")
+        hint = f"they measure {', '.join(known)}"
+        raise UsageError(f"--plant {plant}: no selected benchmark measures {workload!r}; {hint}")
 
 
 def _pythons(

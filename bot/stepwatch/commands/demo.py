@@ -45,8 +45,10 @@ def command(*, output: Path) -> None:
     Example:
       stepwatch demo
     """
+    from stepwatch.commands.interrupts import stop_as_ctrl_c_does
     from stepwatch.config import load_config
 
+    stop_as_ctrl_c_does()
     started = time.monotonic()
     config = load_config(Path.cwd())
     folder = output.resolve() / datetime.now(UTC).strftime("%Y-%m-%dT%H-%M-%SZ")

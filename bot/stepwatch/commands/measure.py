@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import signal
+import contextlib
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,22 +15,24 @@ if TYPE_CHECKING:
     from stepwatch.measure.forecast import Forecast
     from stepwatch.measure.job import Summary
 
+_SESSIONS = click.IntRange(1, 10_000)
+
 
 @click.command()
 @click.argument("spec", required=False)
-@click.option("--sessions", type=click.IntRange(min=1), default=8, show_default=True, metavar="N",
+@click.option("--sessions", type=_SESSIONS, default=8, show_default=True, metavar="N",
               help="Sessions per benchmark and release.")  # fmt: skip
 @click.option("--bench", "patterns", multiple=True, metavar="RE",
               help="Only benchmarks that match; may be repeated.")  # fmt: skip
 @click.option("--beside", multiple=True, metavar="RELEASE",
-              help="Measure this release of another library too; may be repeated.")  # fmt: skip
-@click.option("--beside-sessions", type=click.IntRange(min=1), metavar="N",
+              help="Measure this release too, judged against none (a twin); may be repeated.")  # fmt: skip
+@click.option("--beside-sessions", type=_SESSIONS, metavar="N",
               help="How many sessions the releases beside get; default: as many.")  # fmt: skip
 @click.option("--a-a", metavar="RELEASE", help="Measure a release against itself, as two sides.")
 @click.option("--accelerator", type=click.Choice(ACCELERATORS), help="Default: the configured one.")
 @click.option("--size", metavar="S", help="Default: cpu-smoke on a CPU, else gpu.")
 @click.option("--plan", "only_plan", is_flag=True, help="Show what would run and how long; start nothing.")
-@click.option("--seed", type=click.IntRange(min=0), metavar="N", help="Of the random order; recorded.")
+@click.option("--seed", type=click.IntRange(0, 2**31 - 1), metavar="N", help="Of the random order; recorded.")
 @click.option("--results", type=click.Path(path_type=Path), metavar="DIR", help="Default: asv.conf.json's.")
 @click.option("--machine", metavar="NAME", help="Default: the configured one, else host and accelerator.")
 @click.option("--allow-large", is_flag=True, help="Allow torch's CUDA build on a CPU (several GB).")
@@ -70,6 +72,9 @@ def command(  # noqa: PLR0913  one parameter per option
       stepwatch measure jax/0.4.31..jax/0.4.33 --beside torch/2.13.0 --plan
       stepwatch measure --a-a jax/0.4.33 --plant mlp=1.10
     """
+    from stepwatch.commands.interrupts import stop_as_ctrl_c_does
+
+    stop_as_ctrl_c_does()
     from stepwatch.commands.campaigns import Request, prepare
     from stepwatch.commands.watching import watch
     from stepwatch.measure.driver import run_campaign
@@ -87,8 +92,6 @@ def command(  # noqa: PLR0913  one parameter per option
     if only_plan:
         _show_plan(forecast(job, store), as_json=as_json)
         return
-    # A service manager stops us as Ctrl-C does: the running session is ended, the rest is safe.
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
     with watch() as progress:
         summary = run_campaign(job, store=store, progress=progress)
     _show_summary(summary, as_json=as_json)
@@ -121,19 +124,21 @@ def _show_summary(summary: Summary, *, as_json: bool) -> None:
     safe = summary.finished_before + summary.finished
     where = f"{safe} of {summary.planned} sessions are in {summary.sidecar}"
     if summary.interrupted:
-        click.echo(f"interrupted: {where}; the same command goes on", err=True)
+        with contextlib.suppress(OSError):  # a terminal that was closed has nobody to tell
+            click.echo(f"interrupted: {where}; the same command goes on", err=True)
         raise SystemExit(EXIT_INTERRUPTED)
-    if not summary.finished and safe == summary.planned:
-        click.echo(f"nothing to do: all {where}", err=True)
-        return
-    click.echo(f"done: {where}; next: stepwatch analyse", err=True)
     missing = [*summary.broken_environments.values()]
     if summary.failed:
         missing.append(f"{summary.failed} sessions failed")
     if missing:
+        click.echo(f"ended: {where}", err=True)
         raise DataError(
             f"not everything could be measured: {'; '.join(missing)} (recorded beside the sessions)"
         )
+    if not summary.finished:
+        click.echo(f"nothing to do: all {where}", err=True)
+        return
+    click.echo(f"done: {where}; next: stepwatch analyse", err=True)
 
 
 def _write_json(value: object) -> None:

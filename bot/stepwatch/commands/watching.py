@@ -14,17 +14,14 @@ from stepwatch.measure.events import (
     EnvironmentStarted,
     Event,
     GroupClosed,
+    Noted,
     SessionFailed,
     SessionFinished,
     SessionStarted,
 )
-from stepwatch.units import format_duration
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
-
-    from rich.progress import Progress as Bar
-    from rich.progress import TaskID
 
     from stepwatch.measure.campaign import PlannedSession
     from stepwatch.measure.events import Progress
@@ -36,12 +33,10 @@ def watch() -> Iterator[Progress]:
     if not sys.stderr.isatty():
         yield _lines(lambda line: click.echo(line, err=True))
         return
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
+    from stepwatch.commands.progress_bar import show_bar
 
-    columns = (BarColumn(bar_width=24), MofNCompleteColumn(), TextColumn("{task.description}"))
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-        yield _bar(bar, bar.add_task("starting", total=None))
+    with show_bar(describe) as progress:
+        yield progress
 
 
 def _lines(write: Callable[[str], None]) -> Progress:
@@ -53,28 +48,12 @@ def _lines(write: Callable[[str], None]) -> Progress:
     return show
 
 
-def _bar(bar: Bar, task: TaskID) -> Progress:
-    def show(event: Event) -> None:
-        match event:
-            case EnvironmentStarted(release=release):
-                bar.update(task, description=f"environment of {release}")
-            case SessionStarted(session=session, number=number, total=total, seconds_left=left):
-                text = f"{label(session)}  {format_duration(left)} left"
-                bar.update(task, completed=number - 1, total=total, description=text)
-            case SessionFinished(number=number, total=total):
-                bar.update(task, completed=number, total=total)
-            case _:
-                line = describe(event)
-                if line:
-                    bar.console.print(line, markup=False, highlight=False)
-
-    return show
-
-
 def describe(event: Event) -> str:
     """One line about an event; "" for one that is only of interest while it lasts."""
     line = ""
     match event:
+        case Noted(text=text):
+            line = f"note: {text}"
         case EnvironmentReady(release=release, source=source, built_seconds=seconds):
             made = "is there" if seconds is None else f"built in {seconds:.1f} s"
             line = f"{release}: environment {made} ({source})"

@@ -9,6 +9,7 @@ benchmarks are kept. A file that cannot be read is never overwritten.
 from __future__ import annotations
 
 import datetime as dt
+import json
 import math
 import tempfile
 from dataclasses import dataclass
@@ -34,6 +35,11 @@ if TYPE_CHECKING:
     from stepwatch.measure.suite import Benchmark, Group
     from stepwatch.model import RecordedSession
 
+UNREADABLE = (
+    *(util.UserError, OSError, LookupError, TypeError, ValueError, AttributeError),
+    RecursionError,  # JSON that is nested deeper than Python reads
+)
+"""What asv's readers raise on a file that is not what it should be."""
 ENVIRONMENT_TYPE = "release"
 MACHINE_FILE = "machine.json"
 _MOVE_AWAY = "move it away and run the same command again: it is rebuilt from the session sidecars"
@@ -116,7 +122,7 @@ class ResultFiles:
         path = self.path_of(revision)
         try:
             rows.load_data(str(self.results))
-        except (util.UserError, OSError, LookupError, TypeError, ValueError, AttributeError) as error:
+        except UNREADABLE as error:
             reason = " ".join(str(error).split()) or type(error).__name__
             raise MalformedFile(path, f"not asv results: {reason}", next_step=_MOVE_AWAY) from error
         return rows
@@ -152,30 +158,62 @@ def _as_bytes(rows: Results) -> bytes:
         return saved.read_bytes()
 
 
-def freeze_machine(results: Path, machine: str, extra: Mapping[str, str]) -> dict[str, str]:
+def freeze_machine(
+    results: Path, machine: str, extra: Mapping[str, str], *, earlier: Mapping[str, str] | None = None
+) -> dict[str, str]:
     """Write `machine.json` once; later calls only check it, so that a new kernel does not split a line.
+
+    What is lost (plain asv writes the file anew without our fields) or damaged comes back.
+
+    Args and Raises: as `describe_machine`.
+    """
+    path = results / machine / MACHINE_FILE
+    described = describe_machine(results, machine, extra, earlier=earlier)
+    if described != _known_machine(path):
+        write_atomically(path, _machine_bytes(described))
+    return described
+
+
+def describe_machine(
+    results: Path, machine: str, extra: Mapping[str, str], *, earlier: Mapping[str, str] | None = None
+) -> dict[str, str]:
+    """What `machine.json` has to say; writes nothing.
 
     Args:
         results: the results folder.
         machine: the machine's name.
         extra: accelerator, size and device: with the name they are the machine class.
+        earlier: the class of the sessions on disk; stands in for what the file does not say.
 
     Raises:
         UsageError: this machine name stands for another accelerator, size or device.
-        MalformedFile: the file that is there cannot be read.
+        MalformedFile: the file that is there describes another machine, or is of another asv.
     """
     path = results / machine / MACHINE_FILE
-    known = read_machine(results, machine) if path.is_file() else None
-    described = known or {**Machine.get_defaults(), "machine": machine}
+    known = None if _known_machine(path) is None else read_machine(results, machine)
+    described = {**(earlier or {}), **(known or {**Machine.get_defaults(), "machine": machine})}
     for key, value in extra.items():
         if described.setdefault(key, value) != value:
             raise UsageError(
                 f"{path}: this machine has {key} {described[key]!r}, not {value!r}; "
                 "give another --machine name"
             )
-    if described != known or not path.is_file():
-        write_atomically(path, _machine_bytes(described))
     return described
+
+
+def _known_machine(path: Path) -> dict[str, str] | None:
+    """The fields that are on disk, whatever they say; None: there is no file, or it is no JSON object."""
+    try:
+        fields = json.loads(path.read_bytes())
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise MalformedFile(path, error.strerror or str(error), next_step="move it away") from error
+    except (ValueError, RecursionError):
+        return None
+    if not isinstance(fields, dict):
+        return None
+    return {str(key): str(value) for key, value in fields.items() if key != "version"}
 
 
 def read_machine(results: Path, machine: str) -> dict[str, str]:
@@ -187,7 +225,10 @@ def read_machine(results: Path, machine: str) -> dict[str, str]:
     path = results / machine / MACHINE_FILE
     try:
         fields = util.load_json(str(path), Machine.api_version)
-    except (util.UserError, OSError, TypeError) as error:
+    except FileNotFoundError as error:
+        next_step = "`stepwatch measure` on this machine writes it anew"
+        raise MalformedFile(path, "is missing", next_step=next_step) from error
+    except (util.UserError, OSError, TypeError, ValueError, RecursionError) as error:
         raise MalformedFile(path, "not a machine file of asv", next_step="move it away") from error
     if not isinstance(fields, dict) or fields.get("machine") != machine:
         raise MalformedFile(path, f"does not describe machine {machine!r}", next_step="move it away")

@@ -20,9 +20,18 @@ if TYPE_CHECKING:
     from stepwatch.model import RecordedSession
 
 
+SIZES = ("cpu-smoke", "gpu")
+"""The sizes that the session protocol knows."""
+
+
 def default_size(accelerator: str) -> str:
     """The size that is measured when none is asked for."""
     return "cpu-smoke" if accelerator == "cpu" else "gpu"
+
+
+def workload_of(group: str) -> str:
+    """The workload or probe that a group measures: `mlp` of `mlp.bench.JaxJit`."""
+    return group.removeprefix("probes.").partition(".")[0]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

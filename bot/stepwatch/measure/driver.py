@@ -8,14 +8,12 @@ or the two of a pair that take turns); the next start derives the rows again and
 
 from __future__ import annotations
 
-import time
 import uuid
 from collections import Counter
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
-from stepwatch.errors import EnvironmentFailed, UsageError
-from stepwatch.history.sidecar import read_sidecar
-from stepwatch.measure.asv_results import ENVIRONMENT_TYPE, freeze_machine, read_revisions
+from stepwatch.errors import EnvironmentFailed
+from stepwatch.measure.asv_results import ENVIRONMENT_TYPE
 from stepwatch.measure.campaign import (
     PlannedSession,
     SessionKey,
@@ -29,6 +27,7 @@ from stepwatch.measure.events import (
     EnvironmentReady,
     EnvironmentStarted,
     GroupClosed,
+    Noted,
     Progress,
     SessionFailed,
     SessionFinished,
@@ -36,26 +35,21 @@ from stepwatch.measure.events import (
     quiet,
 )
 from stepwatch.measure.job import Job, Summary
-from stepwatch.measure.records import MachineRecords, load_records
+from stepwatch.measure.ledger import Ledger
 from stepwatch.measure.session import (
     Failed,
     Finished,
     SessionRequest,
     SessionResult,
     Skipped,
-    device_name,
     run_sessions,
 )
-from stepwatch.measure.sidecar import SidecarWriter, open_sidecar
 from stepwatch.measure.storage import machine_lock
-from stepwatch.measure.suite import save_benchmarks
-from stepwatch.model import Place, RecordedFailure, RecordedSession, Side
+from stepwatch.model import Place, RecordedSession, Side
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from stepwatch.history.sidecar import Sidecar
-    from stepwatch.measure.asv_results import Revision
     from stepwatch.measure.environments import BuiltEnvironment, EnvironmentStore
 
 ATTEMPTS = 2
@@ -72,7 +66,8 @@ def run_campaign(job: Job, *, store: EnvironmentStore, progress: Progress = quie
         MalformedFile: a sidecar or result file cannot be read; nothing was started.
         StorageFailed: no space or no permission; finished sessions are safe.
         UnknownRelease: the release-history repository has no such release.
-        UsageError: the campaign on disk is another one (seed, accelerator, size).
+        UsageError: the campaign on disk, or the machine of this name, is another one (seed, accelerator,
+            size).
     """
     with machine_lock(job.results, job.machine):
         return _Run(job, store, progress).go()
@@ -83,64 +78,38 @@ class _Run:
 
     def __init__(self, job: Job, store: EnvironmentStore, progress: Progress) -> None:
         self.job, self.store, self.progress = job, store, progress
-        self.files = job.result_files()
-        self.revisions: dict[str, Revision] = read_revisions(job.history_repo, job.comparison.releases)
+        self.ledger = Ledger(job)
         self.environments: dict[str, BuiltEnvironment] = {}
         self.closed: set[tuple[str, str]] = set()
         self.empty_places: Counter[tuple[str, str]] = Counter()
-        self.records: MachineRecords = load_records(job.results, job.machine)
-        for revision in self.revisions.values():
-            self.files.check(revision)
-        self.writer, present = self._open()
+        writer = self.ledger.writer
         self.planned = plan(
-            job.comparison, job.groups_by_release(), rounds=job.sessions, seed=self.writer.header.seed
+            job.comparison, job.groups_by_release(), rounds=job.sessions, seed=writer.header.seed
         )
-        self.todo = remaining(self.planned, {session_key(s) for s in present.sessions})
+        self.todo = remaining(self.planned, {session_key(s) for s in self.ledger.present.sessions})
         self.summary = Summary(
-            sidecar=self.writer.path,
+            sidecar=writer.path,
             planned=len(self.planned),
             finished_before=len(self.planned) - len(self.todo),
         )
-        self._close_known_skips(present)
-
-    def _open(self) -> tuple[SidecarWriter, Sidecar]:
-        writer, present = open_sidecar(self.job.results, self.job.header())
-        if self.job.seed is not None and self.job.seed != writer.header.seed:
-            raise UsageError(
-                f"{writer.path}: this campaign was begun with --seed {writer.header.seed}; "
-                "leave --seed out, or move the file away"
-            )
-        return writer, present
-
-    def _close_known_skips(self, present: Sidecar) -> None:
-        """A benchmark whose framework a lock does not hold stays skipped as long as the lock is the same."""
-        for failure in present.failures:
-            place = failure.place
-            if failure.stage != "skipped" or place is None or failure.benchmark is None:
-                continue
-            if place.lock == self.job.lock_digest(place.release):
-                self.closed.add((failure.benchmark, place.release))
 
     def go(self) -> Summary:
         """Heal what a kill left, build environments, run sessions."""
-        save_benchmarks(self.job.suite, self.job.results)
-        for release in self.revisions:
-            self._derive_rows(release, None)
+        for note in self.ledger.notes():
+            self.progress(Noted(text=note))
+        self.ledger.heal()
         try:
             self._build_environments()
             self._run_sessions()
         except KeyboardInterrupt:
             # It may have come right behind the write of a session: what is on disk is what counts.
             self.summary.interrupted = True
-            self.summary.finished = len(self._finished_now()) - self.summary.finished_before
+            on_disk = self.ledger.finished_now() & {session.key for session in self.planned}
+            self.summary.finished = len(on_disk) - self.summary.finished_before
         finally:
             for environment in self.environments.values():
                 environment.close()
         return self.summary
-
-    def _finished_now(self) -> set[SessionKey]:
-        on_disk = {session_key(session) for session in read_sidecar(self.writer.path).sessions}
-        return on_disk & {session.key for session in self.planned}
 
     def _build_environments(self) -> None:
         for name in dict.fromkeys(session.key.release for session in self.todo):
@@ -150,7 +119,8 @@ class _Run:
                 built = self.store.ensure(release, self.job.accelerator, self.job.lock_path(name))
             except EnvironmentFailed as error:
                 self.summary.broken_environments[name] = str(error)
-                self._record_failure(None, name, None, "environment", Failed(reason=str(error), detail=""))
+                failed = Failed(reason=str(error), detail="")
+                self.ledger.record_failure(failed, release=name, stage="environment")
                 self.progress(EnvironmentBroken(release=name, reason=str(error)))
             else:
                 self.environments[name] = built
@@ -171,7 +141,9 @@ class _Run:
             number += len(unit)
 
     def _announce(self, session: PlannedSession, done: int) -> None:
-        left = self.records.expected_total(s.key.benchmark for s in self.todo[done:] if self._is_open(s))
+        left = self.ledger.records.expected_total(
+            s.key.benchmark for s in self.todo[done:] if self._is_open(s)
+        )
         total = len(self.todo)
         self.progress(SessionStarted(session=session, number=done + 1, total=total, seconds_left=left))
 
@@ -212,17 +184,15 @@ class _Run:
     ) -> float | None:
         """Record what came of an attempt; the session's seconds if the place is filled now."""
         key = session.key
-        match self._checked(result):
+        match self._checked(key, result):
             case Finished(record=record):
-                self._keep(RecordedSession(place=place, record=record))
+                self.ledger.keep(RecordedSession(place=place, record=record))
+                self.summary.finished += 1
                 return record.wall_seconds
-            case Skipped(reason=reason):
-                failed = Failed(reason=reason, detail="")
-                self._record_failure(place, key.release, key.benchmark, "skipped", failed)
-                self._close(key, reason)
-                self.summary.skipped += 1
             case Failed(reason=reason) as failed:
-                self._record_failure(place, key.release, key.benchmark, "session", failed)
+                self.ledger.record_failure(
+                    failed, release=key.release, stage="session", place=place, benchmark=key.benchmark
+                )
                 self.progress(SessionFailed(session=session, reason=reason, retry=attempt < ATTEMPTS))
                 if attempt == ATTEMPTS:
                     self._leave_empty(key)
@@ -238,24 +208,26 @@ class _Run:
         self.closed.add((key.benchmark, key.release))
         self.progress(GroupClosed(benchmark=key.benchmark, release=key.release, reason=reason))
 
-    def _checked(self, result: SessionResult) -> SessionResult:
-        """A session on another device than the machine's earlier ones is a failure, never data."""
-        if isinstance(result, Finished):
-            extra = {
-                "accelerator": self.job.accelerator,
-                "size": result.record.size,
-                "device": device_name(result.record),
-            }
-            try:
-                freeze_machine(self.job.results, self.job.machine, extra)
-            except UsageError as error:
-                return Failed(reason=str(error), detail="")
-        return result
+    def _checked(self, key: SessionKey, result: SessionResult) -> Finished | Failed:
+        """What a session is worth here.
+
+        Only benchmarks of a release's own track run on it, and its lock holds that framework: a session
+        that does not find it met a damaged environment, which is a failure and no reason to skip.
+        """
+        match result:
+            case Finished(record=record):
+                fault = self.ledger.fault_of(record)
+                return result if fault is None else Failed(reason=fault, detail="")
+            case Skipped(reason=reason):
+                next_step = f"delete {self.environments[key.release].path} and run the command again"
+                return Failed(reason=f"{reason}, though its lock has it; {next_step}", detail="")
+            case Failed():
+                return result
 
     def _request(self, session: PlannedSession) -> SessionRequest:
         environment = self.environments[session.key.release]
         group = self.job.groups[session.key.benchmark]
-        revision = self.revisions[session.key.release]
+        revision = self.ledger.revisions[session.key.release]
         planted = session.key.side is not Side.BASELINE and session.key.side is not Side.BESIDE
         return SessionRequest(
             benchmark=group.name,
@@ -272,40 +244,9 @@ class _Run:
                 "ASV_COMMIT": revision.commit,
                 "ASV_CONF_DIR": str(self.job.project_folder),
                 "ASV_ENV_DIR": str(environment.path),
-                "ASV_ENV_NAME": self.files.env_name,
+                "ASV_ENV_NAME": self.ledger.files.env_name,
                 "ASV_ENV_TYPE": ENVIRONMENT_TYPE,
             },
-        )
-
-    def _keep(self, session: RecordedSession) -> None:
-        self.writer.append(session)
-        self.summary.finished += 1
-        self.records.add(self.writer.header, session)
-        self._derive_rows(session.place.release, session.record.benchmark)
-
-    def _derive_rows(self, release: str, group: str | None) -> None:
-        sessions = self.records.of(release, group)
-        if sessions:
-            self.files.write(self.revisions[release], self.job.suite.groups(), sessions)
-
-    def _record_failure(
-        self,
-        place: Place | None,
-        release: str,
-        benchmark: str | None,
-        stage: Literal["environment", "session", "skipped"],
-        failed: Failed,
-    ) -> None:
-        self.writer.append(
-            RecordedFailure(
-                place=place,
-                benchmark=benchmark,
-                release=release,
-                stage=stage,
-                reason=failed.reason,
-                detail=failed.detail,
-                at=time.time(),
-            )
         )
 
 

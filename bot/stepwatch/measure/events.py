@@ -11,6 +11,13 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Noted:
+    """Something about what is on disk already that whoever runs this should know."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class EnvironmentStarted:
     """An environment is being built, or found."""
 
@@ -70,7 +77,7 @@ class SessionFailed:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GroupClosed:
-    """A benchmark is not measured any more on a release in this run: it is skipped, or fails too often."""
+    """A benchmark is not measured any more on a release in this run: it fails too often."""
 
     benchmark: str
     release: str
@@ -78,7 +85,8 @@ class GroupClosed:
 
 
 Event = (
-    EnvironmentStarted
+    Noted
+    | EnvironmentStarted
     | EnvironmentReady
     | EnvironmentBroken
     | SessionStarted

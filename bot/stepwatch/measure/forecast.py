@@ -6,9 +6,10 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from stepwatch.history.sidecar import read_sidecar, sessions_folder
+from stepwatch.history.sidecar import read_sidecar
 from stepwatch.measure.campaign import plan, remaining, session_key
 from stepwatch.measure.records import load_records
+from stepwatch.measure.sidecar import check_campaign, sidecar_path
 
 if TYPE_CHECKING:
     from stepwatch.measure.environments import EnvironmentStore
@@ -44,11 +45,17 @@ def forecast(job: Job, store: EnvironmentStore) -> Forecast:
 
     Raises:
         MalformedFile: a sidecar or a lock cannot be read.
+        UsageError: the campaign on disk, or the machine of this name, is another one.
     """
     records = load_records(job.results, job.machine)
+    job.check_machine(records)
     header = job.header()
-    path = sessions_folder(job.results, job.machine) / f"{header.campaign}.jsonl"
-    done = {session_key(session) for session in read_sidecar(path).sessions} if path.exists() else set()
+    path = sidecar_path(job.results, header)
+    done = set()
+    if path.exists():
+        present = read_sidecar(path)
+        check_campaign(present, header, seed=job.seed)
+        done = {session_key(session) for session in present.sessions}
     planned = plan(job.comparison, job.groups_by_release(), rounds=job.sessions, seed=header.seed)
     left = remaining(planned, done)
     counts = Counter((s.key.benchmark, s.key.side, s.key.release) for s in left)

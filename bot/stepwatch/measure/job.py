@@ -7,16 +7,17 @@ import time
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from stepwatch.measure.asv_results import ResultFiles
+from stepwatch.measure.asv_results import ResultFiles, describe_machine
 from stepwatch.measure.sidecar import campaign_name
 from stepwatch.model import SIDECAR_SCHEMA, CampaignHeader
-from stepwatch.releases.locks import lock_path, read_lock
+from stepwatch.releases.locks import lock_path
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
     from stepwatch.measure.campaign import Comparison
+    from stepwatch.measure.records import MachineRecords
     from stepwatch.measure.suite import Group, Suite
     from stepwatch.model import Release
 
@@ -58,11 +59,6 @@ class Job:
         """Where the lock of a release of this campaign lies."""
         return lock_path(self.locks, self.accelerator, self.releases[release])
 
-    def lock_digest(self, release: str) -> str | None:
-        """Digest of the lock of a release; None if the release or its lock is not there."""
-        lock = read_lock(self.lock_path(release)) if release in self.releases else None
-        return None if lock is None else lock.digest
-
     def header(self) -> CampaignHeader:
         """The first line of a new sidecar of this campaign."""
         baseline, contender = self.comparison.baseline, self.comparison.contender
@@ -83,6 +79,16 @@ class Job:
         """The asv files of the machine."""
         return ResultFiles(results=self.results, machine=self.machine, python=self.asv_python)
 
+    def check_machine(self, records: MachineRecords) -> None:
+        """See, before anything is built, that the machine of this name measures what is asked for.
+
+        Raises:
+            UsageError: its accelerator or size is another.
+            MalformedFile: its `machine.json` describes another machine.
+        """
+        asked = {"accelerator": self.accelerator, "size": self.size}
+        describe_machine(self.results, self.machine, asked, earlier=records.machine_class)
+
 
 @dataclass(slots=True, kw_only=True)
 class Summary:
@@ -96,6 +102,6 @@ class Summary:
     failed: int = 0
     """Places that stayed empty."""
     skipped: int = 0
-    """Planned sessions that were not run because their group was closed."""
+    """Planned sessions that were not run because they, or their partner, fail too often."""
     broken_environments: dict[str, str] = field(default_factory=dict)
     interrupted: bool = False

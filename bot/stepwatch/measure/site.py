@@ -16,11 +16,10 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from asv import util
-from asv.results import Results, iter_results_paths
+from asv.results import Results
 
 from stepwatch.errors import DataError, HistoryNotFound, MalformedFile, UsageError
-from stepwatch.measure.asv_results import asv_settings
+from stepwatch.measure.asv_results import MACHINE_FILE, UNREADABLE, asv_settings, read_machine
 from stepwatch.measure.installer import clean_environment
 from stepwatch.measure.storage import storage_errors
 
@@ -75,21 +74,22 @@ def build_site(config: Config, *, results: Path, output: Path) -> Path:
 
 
 def check_results(results: Path) -> None:
-    """Read every result file with asv's own reader.
+    """Read every machine and result file with asv's own readers; asv itself leaves out what it cannot read.
 
     Raises:
         HistoryNotFound: there is none.
-        MalformedFile: one cannot be read; names it.
+        MalformedFile: one cannot be read, or a machine's `machine.json` is missing; names it.
     """
-    found = False
-    for folder, name, machine in iter_results_paths(str(results)):
-        found = True
-        path = Path(folder) / name
+    below = (path for path in sorted(results.rglob("*.json")) if path.parent != results)
+    paths = [path for path in below if path.name != MACHINE_FILE]
+    for folder in dict.fromkeys(path.parent for path in paths):
+        read_machine(folder.parent, folder.name)
+    for path in paths:
         try:
-            Results.load(str(path), machine_name=machine)
-        except (util.UserError, OSError, LookupError, TypeError, ValueError, AttributeError) as error:
+            Results.load(str(path), machine_name=path.parent.name)
+        except UNREADABLE as error:
             raise MalformedFile(path, "not asv results", next_step="move it away") from error
-    if not found:
+    if not paths:
         raise HistoryNotFound(results)
 
 

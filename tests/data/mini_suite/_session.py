@@ -46,6 +46,7 @@ def session(benchmark: str) -> dict:
 
 
 def _record(benchmark: str, version: str, wanted: dict) -> dict:
+    in_turns = "STEPWATCH_TURNS" in os.environ
     base = wanted.get("base", 0.002) * (1.2 if version == "2.0" else 1.0)
     factor = float(os.environ.get("STEPWATCH_PLANT", "x=1").partition("=")[2])
     samples = [base * factor * random.uniform(0.99, 1.01) for _ in range(30)]
@@ -76,7 +77,7 @@ def _record(benchmark: str, version: str, wanted: dict) -> dict:
         "settings": {
             "planted_slowdown": factor,
             "cache": os.environ.get("STEPWATCH_CACHE_DIR", ""),
-            **({} if wanted.get("mode") == "alone" and "STEPWATCH_TURNS" in os.environ else {"turns": 1}),
+            **({} if wanted.get("mode") == "alone" and in_turns else {"turns": int(in_turns)}),
         },
         "parameters": 1,
     }
