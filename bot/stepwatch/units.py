@@ -36,7 +36,7 @@ def format_value(value: float | None, unit: str) -> str:
     if unit == "bytes":
         return format_bytes(value)
     if unit == "count":
-        return f"{value:g}"
+        return f"{value:g}" if float(value).is_integer() else f"{value:.3g}"
     return f"{value:.4g}"
 
 

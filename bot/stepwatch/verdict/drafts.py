@@ -64,7 +64,12 @@ class Draft:
         return 1.0 if self.traits.better is Direction.LOWER else -1.0
 
     def shown(self, side: Mapping[PairKey, float]) -> float | None:
-        """The value of a side over its paired sessions, so that the ratio is the quotient of the two."""
+        """The value of a side over its paired sessions, so that the ratio is the quotient of the two.
+
+        None where the sessions are in different units: no one number stands for them.
+        """
+        if len(self.evidence.baseline.units(self.metric) | self.evidence.contender.units(self.metric)) > 1:
+            return None
         pairs = self.baseline.keys() & self.contender.keys()
         return typical_value([side[pair] for pair in sorted(pairs or side.keys())])
 
