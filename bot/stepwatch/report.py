@@ -204,8 +204,11 @@ def encode_report(report: Report) -> bytes:
     try:
         data = msgspec.json.format(msgspec.json.encode(report), indent=2) + b"\n"
         decode_report(data, "the report")
-    except (MalformedFile, OverflowError) as error:  # overflow: an integer that JSON readers do not take
-        raise DataError(f"no report was written: {error}; judge less of it, with --metric") from error
+    except MalformedFile as error:
+        raise DataError(
+            f"no report was written, its readers would refuse it: {error.reason}; move away what is wrong "
+            "there, or judge less of it with --metric"
+        ) from error
     return data
 
 
