@@ -190,9 +190,12 @@ def test_a_sound_record_is_data_and_a_skipped_one_is_skipped(tmp_path: Path) -> 
     ("change", "reason"),
     [
         ({"schema": 2}, "schema 2, not 1"),
-        ({"benchmark": "other.bench.Mini"}, "benchmark spin.bench.Mini, but measured other.bench.Mini"),
-        ({"accelerator": "cuda12"}, "accelerator cpu, but measured cuda12"),
-        ({"size": "gpu"}, "size cpu-smoke, but measured gpu"),
+        (
+            {"benchmark": "other.bench.Mini"},
+            "asked for spin.bench.Mini, but the session measured other.bench.Mini",
+        ),
+        ({"accelerator": "cuda12"}, "asked for cpu, but the session ran on cuda12"),
+        ({"size": "gpu"}, "asked for cpu-smoke, but the session ran at size gpu"),
         ({"started_at": time.time() * 1000}, "which is not today"),
         ({"started_at": 1e300}, "started at 1e+300 (Unix seconds), which is not today"),
         ({"started_at": 0.0}, "which is not today"),

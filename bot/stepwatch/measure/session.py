@@ -198,9 +198,9 @@ def _faults(record: SessionRecord, asked: Mapping[str, str], lasted_seconds: flo
     """Everything that keeps a well-formed record from being data."""
     if record.schema != RECORD_SCHEMA:
         yield f"the session's record has schema {record.schema}, not {RECORD_SCHEMA}"
-    for field, wanted in asked.items():
+    for (field, wanted), verb in zip(asked.items(), ("measured", "ran on", "ran at size"), strict=True):
         if getattr(record, field) != wanted:
-            yield f"the session was to measure {field} {wanted}, but measured {getattr(record, field)}"
+            yield f"asked for {wanted}, but the session {verb} {getattr(record, field)}"
     if not abs(time.time() - record.started_at) <= _DAY_SECONDS:
         yield f"the session says it started at {record.started_at:g} (Unix seconds), which is not today"
     if not 0 <= record.wall_seconds <= lasted_seconds + _CLOCK_SLACK_SECONDS:
