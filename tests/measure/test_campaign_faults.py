@@ -122,7 +122,7 @@ def test_a_copied_sidecar_is_refused(ready_tracker: Tracker) -> None:
     path = ready_tracker.sidecar().path
     copy = path.with_name("mine (copy).jsonl")
     shutil.copy(path, copy)
-    with pytest.raises(MalformedFile, match="holds the campaign .*: a copy, or renamed"):
+    with pytest.raises(MalformedFile, match=r"holds the campaign .*: a copy, or renamed"):
         ready_tracker.campaign(sessions=2)
     copy.unlink()
     assert ready_tracker.campaign(sessions=2)[0].finished == 2

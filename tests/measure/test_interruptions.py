@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
+import pty
 import random
 import re
 import shutil
 import signal
 import subprocess
+import termios
 import time
 from collections import Counter
 from pathlib import Path
@@ -40,7 +43,7 @@ def start(tracker: Tracker, *arguments: str) -> subprocess.Popen[str]:
     )
 
 
-def wait_for(tracker: Tracker, sessions: int, child: subprocess.Popen[str]) -> None:
+def wait_for(tracker: Tracker, sessions: int, child: subprocess.Popen[str] | subprocess.Popen[bytes]) -> None:
     """Until so many sessions are on disk, or the child ended."""
     path = tracker.root / "results" / "m" / "sessions" / "mini-1.0..mini-2.0.jsonl"
     while child.poll() is None and not (path.exists() and path.read_bytes().count(b"\n") > sessions):
@@ -94,6 +97,27 @@ def test_an_interrupt_says_what_is_safe_and_exits_130(ready_tracker: Tracker, nu
     safe = len(ready_tracker.sidecar().sessions)
     assert re.fullmatch(rf"interrupted: {safe} of 100 sessions are in \S+; the same command goes on", last)
     assert "Traceback" not in stderr
+
+
+def test_a_closed_terminal_is_an_interrupt_too(ready_tracker: Tracker) -> None:
+    ready_tracker.control({"spin.bench.Mini": {"seconds": 0.3}})
+    ours, theirs = pty.openpty()
+    child = subprocess.Popen(
+        ready_tracker.command(*ARGUMENTS, "--sessions", "50"),
+        cwd=ready_tracker.root,
+        env={**ready_tracker.environ(), "TERM": "xterm"},
+        stdin=theirs,
+        stdout=theirs,
+        stderr=theirs,
+        start_new_session=True,
+        preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0),  # noqa: PLW1509  one call, no threads here
+    )
+    os.close(theirs)
+    wait_for(ready_tracker, 1, child)
+    os.close(ours)
+    assert child.wait(timeout=20) == 130
+    assert ready_tracker.sidecar().sessions
+    assert not ready_tracker.sidecar().failures
 
 
 def test_what_the_caller_has_ignored_stays_ignored(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -168,7 +192,7 @@ def test_no_disk_space_is_one_line_and_loses_no_finished_session(
     )
     last = done.stderr.strip().splitlines()[-1]
     assert re.fullmatch(
-        r"stepwatch: \S+: No space left on device; finished sessions are safe: make room .*", last
+        r"stepwatch: \S+: No space left on device; (nothing was lost|.* are safe): make room .*", last
     )
     sidecar = next(results.rglob("*.jsonl"))
     assert sidecar.read_bytes().endswith(b"\n")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -124,8 +123,7 @@ def _show_summary(summary: Summary, *, as_json: bool) -> None:
     safe = summary.finished_before + summary.finished
     where = f"{safe} of {summary.planned} sessions are in {summary.sidecar}"
     if summary.interrupted:
-        with contextlib.suppress(OSError):  # a terminal that was closed has nobody to tell
-            click.echo(f"interrupted: {where}; the same command goes on", err=True)
+        click.echo(f"interrupted: {where}; the same command goes on", err=True)
         raise SystemExit(EXIT_INTERRUPTED)
     missing = [*summary.broken_environments.values()]
     if summary.failed:
