@@ -136,7 +136,7 @@ def test_a_line_that_is_there_twice_counts_once_and_is_told(ready_tracker: Track
     _, events = ready_tracker.campaign(sessions=1)
     assert sample_counts(ready_tracker) == [30, 30]
     (note,) = [event.text for event in events if isinstance(event, Noted)]
-    assert note == f"{path}: 1 sessions are there twice and count once"
+    assert note == f"{path}: 1 lines repeat a session; each session counts once"
 
 
 def test_a_sidecar_removed_while_measuring_ends_the_run_at_once(ready_tracker: Tracker) -> None:
@@ -182,3 +182,22 @@ def test_a_result_file_nested_deeper_than_python_reads_is_named(ready_tracker: T
     for reader in (lambda: check_results(ready_tracker.config.results), ready_tracker.campaign):
         with pytest.raises(MalformedFile, match=path.name):
             reader()
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [("started_at", 1.7e12), ("started_at", 1e300), ("wall_seconds", -1e9), ("wall_seconds", 1e9)],
+)
+def test_a_recorded_session_that_cannot_be_dated_is_named_with_its_line(
+    ready_tracker: Tracker, field: str, value: float
+) -> None:
+    ready_tracker.campaign("mini/1.0", sessions=2)
+    path = ready_tracker.sidecar("mini-1.0").path
+    lines = path.read_bytes().splitlines()
+    poisoned = json.loads(lines[2])
+    poisoned["record"][field] = value
+    path.write_bytes(b"\n".join([*lines[:2], json.dumps(poisoned).encode(), b""]))
+    with pytest.raises(MalformedFile, match=r"mini-1\.0\.jsonl:3: session .* which cannot be; take out this"):
+        ready_tracker.campaign("mini/1.0", sessions=2)
+    path.write_bytes(b"\n".join([*lines[:2], b""]))
+    assert ready_tracker.campaign("mini/1.0", sessions=2)[0].finished == 1

@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 
 OVERHEAD_SECONDS = 0.5
 """Starting a process and writing its record down, on top of what the session itself counts."""
+_END_OF_CALENDAR = 253_402_300_800.0
+"""First second of the year 10000; Python's dates, and asv's, end before it."""
+_LONGEST_SECONDS = 7 * 86_400.0
 _DEFAULT_SECONDS = {"probes": 4.0}
 _DEFAULT_SECONDS_BY_CLASS = {"JaxJit": 6.0, "TorchEager": 6.0, "TorchCompile": 20.0}
 _DEFAULT_SESSION_SECONDS = 15.0
@@ -86,7 +89,23 @@ def load_records(results: Path, machine: str) -> MachineRecords:
         if sidecar.header.campaign != path.stem:
             reason = f"holds the campaign {sidecar.header.campaign!r}: a copy, or renamed"
             raise MalformedFile(path, reason, next_step="move it away, or give it its name again")
+        for session in sidecar.sessions:
+            _check_times(path, session)
         twice = sum(not records.add(sidecar.header, session) for session in sidecar.sessions)
         if twice:
-            records.notes.append(f"{path}: {twice} sessions are there twice and count once")
+            records.notes.append(f"{path}: {twice} lines repeat a session; each session counts once")
     return records
+
+
+def _check_times(path: Path, session: RecordedSession) -> None:
+    """A session that cannot be dated would break asv's rows and every estimate."""
+    record = session.record
+    if 0 <= record.started_at < _END_OF_CALENDAR and 0 <= record.wall_seconds < _LONGEST_SECONDS:
+        return
+    lines = path.read_bytes().split(b"\n")
+    number = next((n for n, line in enumerate(lines, 1) if session.place.session.encode() in line), None)
+    reason = (
+        f"session {session.place.session} started at {record.started_at:g} (Unix seconds) and lasted "
+        f"{record.wall_seconds:g} s, which cannot be"
+    )
+    raise MalformedFile(path, reason, place=str(number or ""), next_step="take out this line")
