@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import msgspec
 import pytest
 
-from stepwatch.errors import HistoryNotFound, MalformedFile, StorageFailed, UnsupportedSchema, UsageError
+from stepwatch.errors import HistoryNotFound, MalformedFile, UnsupportedSchema, UsageError
 from stepwatch.history.sidecar import find_sidecars, read_sidecar
 from stepwatch.measure.sidecar import campaign_name, open_sidecar
 from stepwatch.model import CampaignHeader, RecordedFailure
@@ -85,5 +85,5 @@ def test_a_newer_schema_is_said_to_be_newer(tmp_path: Path) -> None:
 def test_a_missing_file_and_a_folder_in_its_place(tmp_path: Path) -> None:
     with pytest.raises(HistoryNotFound):
         read_sidecar(tmp_path / "f.jsonl")
-    with pytest.raises(StorageFailed, match="is a directory"):
+    with pytest.raises(MalformedFile, match="is a directory"):
         read_sidecar(tmp_path)
