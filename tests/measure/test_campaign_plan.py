@@ -37,6 +37,19 @@ def test_every_group_is_measured_once_a_side_and_round_in_adjacent_pairs(
     assert all(before.key.round <= after.key.round for before, after in pairwise(sessions))
 
 
+@given(NAMES, ROUNDS, SEEDS)
+def test_every_second_round_reverses_the_order_of_the_one_before(
+    names: list[str], rounds: int, seed: int
+) -> None:
+    first = {
+        (s.key.benchmark, s.key.round): s.key.side
+        for s in pair_plan(names, 2 * rounds, seed)
+        if s.position == 0
+    }
+    for name in names:
+        assert all(first[name, 2 * r] != first[name, 2 * r + 1] for r in range(rounds))
+
+
 @given(NAMES, ROUNDS, SEEDS, st.integers(1, 4))
 def test_more_rounds_change_nothing_that_was_planned(
     names: list[str], rounds: int, seed: int, more: int

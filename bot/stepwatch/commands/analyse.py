@@ -48,7 +48,7 @@ def command(  # noqa: PLR0913  one parameter per option
     metrics: tuple[str, ...],
     as_json: bool,
 ) -> None:
-    r"""Judge what was measured: report.json, with a verdict per benchmark.
+    """Judge what was measured: report.json, with a verdict per benchmark.
 
     SPEC is a range, as given to `measure`, or one release (its twins only); without it the newest pair
     campaign is judged. Run it as often as you like while measuring: the test stays valid.

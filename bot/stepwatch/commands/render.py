@@ -22,7 +22,7 @@ import click
     "--output", type=click.Path(path_type=Path), metavar="FILE", help="Write here; default: stdout."
 )
 def command(*, report: Path, form: str, output: Path | None) -> None:
-    r"""Show a report as text or Markdown.
+    """Show a report as text or Markdown.
 
     The report is treated as hostile: it is checked against its schema, and nothing in it can format, link,
     mention or escape.

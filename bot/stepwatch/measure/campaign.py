@@ -1,7 +1,8 @@
 """The plan of a campaign: which session comes after which. Pure: no clock, no files, no processes.
 
 A campaign is a number of rounds. In each round every group (one class of the suite: one `setup_cache`) is
-measured once, groups in random order; for a pair both releases follow each other at once, in random order.
+measured once, groups in random order; for a pair both releases follow each other at once, in random order,
+and every second round reverses the order of the round before: whatever going first costs, both sides pay it.
 Each draw is a hash of (seed, round, group), so a plan with more rounds or more groups keeps the order of
 the rounds and groups that it already had, and a resumed campaign goes on where it was.
 """
@@ -101,7 +102,7 @@ def _round(
         units += [(group, ((Side.BESIDE, release),)) for group in groups.get(release, ())]
     units.sort(key=lambda unit: _draw(seed, number, unit[0], *(release for _, release in unit[1])))
     for group, sides in units:
-        flipped = len(sides) > 1 and _draw(seed, number, group, "side") % 2 == 1
+        flipped = len(sides) > 1 and (_draw(seed, number // 2, group, "side") + number) % 2 == 1
         for position, (side, release) in enumerate(reversed(sides) if flipped else sides):
             key = SessionKey(round=number, benchmark=group, side=side, release=release)
             yield PlannedSession(key=key, position=position)

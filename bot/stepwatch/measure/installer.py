@@ -16,13 +16,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import uv
 from packaging.tags import cpython_tags, platform_tags
 from packaging.utils import InvalidWheelFilename, parse_wheel_filename
 from packaging.version import Version
 
 from stepwatch.errors import EnvironmentFailed
 from stepwatch.measure.children import die_with_parent, run_tool
+from stepwatch.releases.uv import find_uv
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -126,7 +126,7 @@ def _pip_install(arguments: Sequence[str]) -> str:
 
 
 def _run_uv(arguments: Sequence[str]) -> subprocess.CompletedProcess[str]:
-    command = [uv.find_uv_bin(), *arguments]
+    command = [find_uv(), *arguments]
     try:
         return run_tool(
             command, environment=clean_environment(os.environ), timeout_seconds=INSTALL_TIMEOUT_SECONDS

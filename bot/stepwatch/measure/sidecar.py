@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from stepwatch.errors import MalformedFile, UsageError
+from stepwatch.errors import MalformedFile, StorageFailed, UsageError
 from stepwatch.history.sidecar import read_sidecar, sessions_folder
 from stepwatch.measure.storage import append_line, create_atomically
 
@@ -42,10 +42,14 @@ class SidecarWriter:
             MalformedFile: the file is gone; a new one would have no header.
             StorageFailed: no space or no permission; the file is as it was before.
         """
-        if not self.path.is_file():
+        try:
+            append_line(self.path, _ENCODER.encode(line), create=False)
+        except StorageFailed as error:
+            if self.path.is_file():
+                raise
             next_step = "put it back, or run the same command again to begin anew"
-            raise MalformedFile(self.path, "was removed while it was written", next_step=next_step)
-        append_line(self.path, _ENCODER.encode(line))
+            reason = "was removed while it was written"
+            raise MalformedFile(self.path, reason, next_step=next_step) from error
 
 
 def sidecar_path(results: Path, header: CampaignHeader) -> Path:
