@@ -26,30 +26,42 @@ find_python() {
     return 1
 }
 
-# uv, from the index, by any Python that has pip or venv; printed is the path of its binary.
+# uv, from the index, by any Python that has venv or pip; printed is the path of its binary.
 fetch_uv() {
-    for candidate in python3 python; do
-        "$candidate" -m venv .stepwatch/uv-venv >/dev/null 2>&1 || continue
-        .stepwatch/uv-venv/bin/python -m pip install --quiet uv >&2 || continue
-        echo .stepwatch/uv-venv/bin/uv
-        return 0
+    for candidate in python3.11 python3.12 python3 python; do
+        "$candidate" -c "" >/dev/null 2>&1 || continue
+        if "$candidate" -m venv --clear .stepwatch/uv-venv >/dev/null 2>&1 &&
+            .stepwatch/uv-venv/bin/python -m pip install --quiet uv >&2; then
+            echo .stepwatch/uv-venv/bin/uv && return 0
+        fi
+        if "$candidate" -m pip install --quiet --target .stepwatch/uv-target uv >&2 2>/dev/null; then
+            echo .stepwatch/uv-target/bin/uv && return 0
+        fi
     done
     command -v uv
 }
 
 make_venv() {
-    if python=$(find_python); then
+    python=$(find_python) || python=
+    if [ -n "$python" ]; then
         say "Python: $("$python" --version) ($python)"
-        # Debian's python3 without python3-venv has venv but no ensurepip.
-        "$python" -m venv "$venv" 2>/dev/null && return 0
-        say "this Python cannot make a virtual environment with pip (on Debian: apt install python3-venv); trying uv"
+        "$python" -m venv "$venv" >/dev/null 2>&1 && return 0
+        # Debian's python3 without python3-venv has venv but no ensurepip, and leaves half a folder behind.
+        say "this Python cannot make a virtual environment (on Debian: apt install python3-venv); trying uv"
     else
         say "no Python $wanted on PATH or under pyenv; asking uv to fetch one"
     fi
+    rm -rf "$venv"
     mkdir -p .stepwatch
-    uv=$(fetch_uv) || { say "Python $wanted is missing, and so is a way to fetch it: install one and run this again"; exit 2; }
-    "$uv" venv --quiet --seed --python 3.12 "$venv" || "$uv" venv --quiet --seed --python 3.11 "$venv" ||
-        { say "Python $wanted is missing and uv could not fetch it: install one and run this again"; exit 2; }
+    uv=$(fetch_uv) || {
+        say "neither a Python $wanted with venv nor uv is here: install one of them and run this again"
+        exit 2
+    }
+    for wish in ${python:-3.12 3.11}; do
+        "$uv" venv --quiet --seed --clear --python "$wish" "$venv" && return 0
+    done
+    say "Python $wanted is missing and uv could not fetch it: install one and run this again"
+    exit 2
 }
 
 if [ -f "$stamp" ] && [ "$(fingerprint)" = "$(cat "$stamp")" ]; then exit 0; fi

@@ -42,7 +42,10 @@ def _command_parts(command: click.Command, path: list[str]) -> list[str]:
 
 
 def _help_block(command: click.Command, path: list[str]) -> str:
-    context = click.Context(command, info_name=" ".join(path), terminal_width=100, max_content_width=100)
+    settings = cli.stepwatch.context_settings
+    context = click.Context(
+        command, info_name=" ".join(path), terminal_width=100, max_content_width=100, **settings
+    )
     return f"```text\n{command.get_help(context).rstrip()}\n```\n"
 
 

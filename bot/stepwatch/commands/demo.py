@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from stepwatch.errors import EXIT_INTERRUPTED
+from stepwatch.errors import EXIT_INTERRUPTED, DataError
 from stepwatch.units import format_duration
 
 if TYPE_CHECKING:
@@ -63,6 +63,11 @@ def command(*, output: Path) -> None:
     _show(config, report, folder)
     _say("4/4 the verdict\n")
     _conclude(report, folder, time.monotonic() - started)
+    missing = [*summary.broken_environments.values()]
+    if summary.failed:
+        missing.append(f"{summary.failed} sessions failed")
+    if missing:
+        raise DataError(f"not everything could be measured: {'; '.join(missing)}")
 
 
 def _measure(config: Config, results: Path) -> Summary:

@@ -120,7 +120,9 @@ class _Run:
             except EnvironmentFailed as error:
                 self.summary.broken_environments[name] = str(error)
                 failed = Failed(reason=str(error), detail="")
-                self.ledger.record_failure(failed, release=name, stage="environment")
+                # One line per benchmark: each of them gets its row, `broken`, in the report.
+                for group in self.job.groups_by_release()[name]:
+                    self.ledger.record_failure(failed, release=name, stage="environment", benchmark=group)
                 self.progress(EnvironmentBroken(release=name, reason=str(error)))
             else:
                 self.environments[name] = built

@@ -8,6 +8,7 @@ large downloads are allowed). Which one was used is part of the answer.
 from __future__ import annotations
 
 import contextlib
+import errno
 import json
 import os
 import re
@@ -20,7 +21,7 @@ from packaging.tags import cpython_tags, platform_tags
 from packaging.utils import InvalidWheelFilename, parse_wheel_filename
 from packaging.version import Version
 
-from stepwatch.errors import EnvironmentFailed
+from stepwatch.errors import EnvironmentFailed, StorageFailed
 from stepwatch.measure.children import die_with_parent, run_tool
 from stepwatch.releases.uv import find_uv
 
@@ -34,6 +35,9 @@ if TYPE_CHECKING:
 INSTALL_TIMEOUT_SECONDS = 1800.0
 _IMPORT_TIMEOUT_SECONDS = 300.0
 _REASON_CHARACTERS = 300
+_NO_NETWORK = re.compile(
+    "lookup address|dns error|network is unreachable|client error \\(Connect\\)", re.IGNORECASE
+)
 _ANSI = re.compile(r"\x1b\[[0-9;]*m")
 _PROBE = """
 import importlib, importlib.metadata, json, platform, sys
@@ -73,6 +77,7 @@ def install(  # noqa: PLR0913  each is one fact of a build, named at the call
 
     Raises:
         EnvironmentFailed: stage `venv`, `install` or `import`, with one line that says why.
+        StorageFailed: no space left; that is no fault of the release.
     """
     made = _run_uv(["venv", "--quiet", "--clear", "--no-project", "--python", str(interpreter), str(venv)])
     if made.returncode:
@@ -122,7 +127,14 @@ def _pip_install(arguments: Sequence[str]) -> str:
     if _run_uv([*arguments, "--offline"]).returncode == 0:
         return ""
     done = _run_uv(arguments)
-    return failure_reason(done.stderr) if done.returncode else ""
+    if done.returncode and os.strerror(errno.ENOSPC) in done.stderr:
+        raise StorageFailed("environments", f"no space left while installing: {failure_reason(done.stderr)}")
+    if not done.returncode:
+        return ""
+    reason = failure_reason(done.stderr)
+    if _NO_NETWORK.search(done.stderr):
+        reason += "; what is not in uv's cache needs the network: once it is back, run the same command again"
+    return reason
 
 
 def _run_uv(arguments: Sequence[str]) -> subprocess.CompletedProcess[str]:

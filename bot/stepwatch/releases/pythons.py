@@ -37,10 +37,11 @@ def find_python(version: str, environ: Mapping[str, str], *, fetch: bool = True)
 
 
 def _on_path(version: str, environ: Mapping[str, str]) -> Iterator[Path]:
-    for folder in environ.get("PATH", "").split(os.pathsep):
-        candidate = Path(folder or os.curdir) / f"python{version}"
-        if candidate.is_file():
-            yield candidate
+    for name in (f"python{version}", "python3", "python"):
+        for folder in environ.get("PATH", "").split(os.pathsep):
+            candidate = Path(folder or os.curdir) / name
+            if candidate.is_file():
+                yield candidate
 
 
 def _of_pyenv(version: str, environ: Mapping[str, str]) -> Iterator[Path]:

@@ -116,12 +116,14 @@ def next_commands(report: Report) -> list[tuple[str, str]]:
     aa = names[0] == names[1]
     measure = f"stepwatch measure {f'--a-a {names[1]}' if aa else '..'.join(names)}"
     most = max((verdict.sessions for verdict in report.verdicts), default=0)
+    # Twice what was measured, and never fewer than could call a lone change in a usual family.
+    more = max(2 * most, 8)
     counts = outcome_counts(report)
     commands = []
     if counts[Outcome.REGRESSED] and not aa:
-        commands.append(("confirm on more pairs", f"{measure} --sessions {2 * most or 8}"))
+        commands.append(("confirm on more pairs", f"{measure} --sessions {more}"))
     elif counts[Outcome.INCONCLUSIVE]:
-        commands.append(("decide the inconclusive", f"{measure} --sessions {2 * most or 8}"))
+        commands.append(("decide the inconclusive", f"{measure} --sessions {more}"))
     elif counts[Outcome.BROKEN]:
         commands.append(("try again what failed", measure))
     return [*commands, ("the history, as HTML", "stepwatch site")]
