@@ -26,6 +26,12 @@ find_python() {
     return 1
 }
 
+# What an earlier call, perhaps an interrupted one, left: good only with a way to install into it.
+is_usable() {
+    is_version "$venv/bin/python" "3.11 3.12" || return 1
+    [ -x "$venv/bin/uv" ] || "$venv/bin/python" -m pip --version >/dev/null 2>&1
+}
+
 # uv, from the index, by any Python that has venv or pip; printed is the path of its binary.
 fetch_uv() {
     for candidate in python3.11 python3.12 python3 python; do
@@ -58,14 +64,16 @@ make_venv() {
         exit 2
     }
     for wish in ${python:-3.12 3.11}; do
-        "$uv" venv --quiet --seed --clear --python "$wish" "$venv" && return 0
+        "$uv" venv --quiet --clear --python "$wish" "$venv" &&
+            "$uv" pip install --quiet --python "$venv/bin/python" -c tools/constraints.txt uv && return 0
     done
+    rm -rf "$venv"
     say "Python $wanted is missing and uv could not fetch it: install one and run this again"
     exit 2
 }
 
 if [ -f "$stamp" ] && [ "$(fingerprint)" = "$(cat "$stamp")" ]; then exit 0; fi
-if ! [ -x "$venv/bin/python" ] || ! is_version "$venv/bin/python" "3.11 3.12"; then
+if ! is_usable; then
     rm -rf "$venv"
     make_venv
 fi
