@@ -46,7 +46,9 @@ def shown(tmp_path_factory: pytest.TempPathFactory) -> Shown:
     asv_settings["env_dir"] = str(ROOT / ".stepwatch" / "envs")
     (root / "asv.conf.json").write_text(json.dumps(asv_settings))
     uv = Path(sys.executable).with_name("uv")
-    cache = subprocess.run([str(uv), "cache", "dir"], capture_output=True, text=True, check=True).stdout.strip()
+    cache = subprocess.run(
+        [str(uv), "cache", "dir"], capture_output=True, text=True, check=True
+    ).stdout.strip()
     done = subprocess.run(
         [sys.executable, "-c", SHORT_DEMO],
         cwd=root,
@@ -73,7 +75,7 @@ def test_the_report_holds_the_pair_and_validates(shown: Shown) -> None:
 
 def test_the_comment_is_the_rendered_report(shown: Shown) -> None:
     comment = (shown.folder / "comment.md").read_text()
-    report = decode_report((shown.folder / "report.json").read_bytes())
+    report = decode_report((shown.folder / "report.json").read_bytes(), "report.json")
     assert comment == render_markdown(report)
     assert "while_scalar" in comment
 
