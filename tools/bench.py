@@ -31,7 +31,7 @@ ROOT = Path(__file__).resolve().parent.parent
 PAGE = ROOT / "docs/reference/bench.md"
 RELEASE = "jax/0.4.33"
 BENCH = r"probes\.while_scalar\.JaxJit"
-SESSIONS = 10
+PAIRS = 6
 LONG_SESSION_SECONDS = 20.0
 
 
@@ -95,30 +95,30 @@ TIMED_COMMAND_LINE = """
 import sys, time
 from stepwatch import cli
 from stepwatch.measure import session
-run_child, taken = session._run_child, []
-def timed(*arguments):
+run_children, taken = session.run_children, []
+def timed(commands, *arguments, **options):
     started = time.perf_counter()
     try:
-        return run_child(*arguments)
+        return run_children(commands, *arguments, **options)
     finally:
-        taken.append(time.perf_counter() - started)
-session._run_child = timed
+        taken.append((time.perf_counter() - started, len(commands)))
+session.run_children = timed
 try:
     cli.main()
 finally:
-    print(sum(taken), len(taken))
+    print(sum(seconds for seconds, _ in taken), sum(count for _, count in taken))
 """
-"""The command line with a clock around each session process; prints the seconds and the number of them."""
+"""The command line with a clock around the session processes; prints the seconds and the number of them."""
 
 
 def bench_measure(scratch: Path) -> list[str]:
     """Time outside the session processes, from the start of the command to its end; plain asv beside it."""
-    arguments = ["measure", RELEASE, "--bench", BENCH, "--results", str(scratch / "results")]
+    arguments = ["measure", "--a-a", RELEASE, "--bench", BENCH, "--results", str(scratch / "results")]
     seconds(sys.executable, "-m", "stepwatch", *arguments, "--sessions", "1", "--machine", "warm-up")
     command = [sys.executable, "-c", TIMED_COMMAND_LINE, *arguments]
     started = time.perf_counter()
     done = subprocess.run(
-        [*command, "--sessions", str(SESSIONS), "--machine", "bench"],
+        [*command, "--sessions", str(PAIRS), "--machine", "bench"],
         cwd=ROOT,
         capture_output=True,
         text=True,

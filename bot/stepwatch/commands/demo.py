@@ -39,7 +39,7 @@ def command(*, output: Path) -> None:
 
     jaxlib 0.4.31 -> 0.4.33 changed the CPU runtime. This builds the environments of both and of one torch
     release, measures a small core set in random adjacent pairs, judges it, and writes the report, the
-    pull-request comment and the site. It takes about five minutes on two cores; no GPU, no account.
+    pull-request comment and the site. It takes four minutes on two cores; no GPU, no account.
 
     \b
     Example:
