@@ -91,7 +91,8 @@ def page(runs: list[Run], sessions: int) -> str:
         f"`stepwatch analyse` on one machine ({platform.machine()}, CPU, size `cpu-smoke`): {RELEASE}",
         f"against itself, {sessions} sessions a side, the default policy. In the planted runs one side of",
         "`mlp` burns CPU after each timed step until the step took 1.10 times its own CPU time",
-        f"(`--plant {PLANT}`). A run may be extended and judged again: the test is valid at any stopping time.",
+        f"(`--plant {PLANT}`). A run may be extended and judged again: the test is valid at any",
+        "stopping time.",
         "",
     ]
     for kind in ("A/A", "planted 10 %"):
