@@ -101,6 +101,8 @@ class Place(msgspec.Struct, frozen=True, kw_only=True):
     """0 if this side ran first in its pair, else 1."""
     lock: str = ""
     """Digest of the lock that built the environment."""
+    stage: Literal["search", "confirm"] = "search"
+    """`confirm`: a fresh pair that tests a suspected regression again; never part of the search."""
 
 
 class CampaignHeader(msgspec.Struct, frozen=True, kw_only=True, tag="campaign"):
