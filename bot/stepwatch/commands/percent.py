@@ -7,7 +7,7 @@ import math
 import click
 
 
-class Percent(click.ParamType):
+class Percent(click.ParamType):  # type: ignore[type-arg]  # generic in the newest click alone
     """A share of one as an option's value: a percentage with its sign, or a fraction; a float comes out.
 
     A plain number of 1 or more is refused: whoever writes `--floor 2` meant 2 %, not 200 %.
@@ -31,11 +31,12 @@ class Percent(click.ParamType):
             fraction = float(digits) / (1 if digits == text else 100)
         except ValueError:
             self.fail(f"{text!r} is no percentage; write 0.25% or 0.0025", param, ctx)
-        if math.isfinite(fraction) and (0 < fraction if self.positive else 0 <= fraction) and fraction < 1:
-            return fraction
-        hint = f"; write {digits}% for {digits} percent" if digits == text and 1 <= fraction < 100 else ""
-        span = "more than 0" if self.positive else "0 or more"
-        self.fail(f"{text!r} must be {span} and less than 100%{hint}", param, ctx)
+        least = math.ulp(0.0) if self.positive else 0.0
+        if not least <= fraction < 1:
+            hint = f"; write {digits}% for {digits} percent" if digits == text and 1 <= fraction < 100 else ""
+            span = "more than 0" if self.positive else "0 or more"
+            self.fail(f"{text!r} must be {span} and less than 100%{hint}", param, ctx)
+        return fraction
 
 
 PERCENT = Percent()
