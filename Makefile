@@ -3,10 +3,10 @@
 
 PY := .venv/bin/python
 
-.PHONY: help demo test check unit wheel e2e bench docs constraints dev clean
+.PHONY: help demo test check unit wheel e2e bench stats-bench docs constraints dev clean
 
 help:  ## list the targets
-	@grep -E '^[a-z0-9]+:.*##' Makefile | sed 's/:.*##/\t/' | expand -t 14
+	@grep -E '^[a-z0-9-]+:.*##' Makefile | sed 's/:.*##/\t/' | expand -t 14
 
 demo:  ## the whole chain on real releases: measure, judge, show (no GPU, no account)
 	@tools/bootstrap.sh
@@ -36,12 +36,18 @@ e2e: | dev  ## parity of the frameworks and the real end-to-end runs
 bench: | dev  ## stepwatch's own speed, measured: ratios side by side
 	$(PY) tools/bench.py
 
+stats-bench: | dev  ## false alarms, power and speed of the statistics beside the peers (ARGS="--quick")
+	@tools/stats_bench/environment.sh
+	@PYTHONPATH=tools .stepwatch/stats-bench-env/bin/python -m stats_bench $(ARGS)
+
 docs: | dev  ## regenerate the generated pages
 	$(PY) tools/reference.py
 
 constraints: | dev  ## pin the newest working set of what stepwatch and its tests need
 	.venv/bin/uv pip compile -q --universal --python-version 3.11 --no-header --no-annotate --no-emit-index-url \
 		--no-emit-find-links --group dev pyproject.toml -o tools/constraints.txt
+	.venv/bin/uv pip compile -q --universal --python-version 3.11 --no-header --no-annotate --no-emit-index-url \
+		--no-emit-find-links --group peers pyproject.toml -o tools/constraints-peers.txt
 
 dev:
 	@tools/bootstrap.sh dev
