@@ -18,7 +18,17 @@ from stepwatch.errors import DataError, MalformedFile, UnsupportedSchema
 from stepwatch.model import Side  # noqa: TC001  msgspec reads annotations at run time
 from stepwatch.verdict import Twin, Verdict, compare_twins, judge
 from stepwatch.verdict.differences import flatten, planted
-from stepwatch.verdict.rows import NAME_LIMIT, VARIANTS_LIMIT, Count, Name, Notes, Row, Text, shorten
+from stepwatch.verdict.rows import (
+    NAME_LIMIT,
+    VARIANTS_LIMIT,
+    Count,
+    Name,
+    Notes,
+    Positive,
+    Row,
+    Text,
+    shorten,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -26,7 +36,7 @@ if TYPE_CHECKING:
     from stepwatch.policy import Policy
     from stepwatch.verdict import Evidence
 
-REPORT_SCHEMA: Literal[1] = 1
+REPORT_SCHEMA: Literal[2] = 2
 MAX_BYTES = 16 * 1024**2
 _FAILURES_LIMIT = 1000
 _DEVICE_LIMIT = 100
@@ -56,6 +66,24 @@ class PolicyUsed(Row, frozen=True, kw_only=True):
     min_effect: Fraction
     metrics: Annotated[list[Name], Meta(max_length=_METRICS_LIMIT)]
     """Empty: the default set of the accelerator."""
+    budget_seconds: Positive | None = None
+    """What the comparison was allowed to spend on measuring; null: a fixed number of sessions."""
+
+
+class CalibrationInfo(Row, frozen=True, kw_only=True):
+    """The A/A calibration that `mde` and `a_a_rate` of the rows come from."""
+
+    machine: Name
+    release: Name
+    """Measured against itself."""
+    measured_at: Name
+    """When the oldest of the calibrations used was made; UTC, ISO 8601."""
+    pairs: Count
+    """The fewest pairs that a row used was calibrated on."""
+    budget_seconds: Positive
+    """The budget of a comparison that `mde` supposes."""
+    stale: bool
+    """Older than a calibration should be."""
 
 
 class CampaignInfo(Row, frozen=True, kw_only=True):
@@ -81,7 +109,7 @@ class Failure(Row, frozen=True, kw_only=True):
 class Report(Row, frozen=True, kw_only=True):
     """Everything judged about one comparison."""
 
-    schema: Literal[1]
+    schema: Literal[2]
     stepwatch_version: Name
     created_at: Name
     """UTC, ISO 8601."""
@@ -96,6 +124,8 @@ class Report(Row, frozen=True, kw_only=True):
     twins: Annotated[list[Twin], Meta(max_length=_TWINS_LIMIT)]
     failures: Annotated[list[Failure], Meta(max_length=_FAILURES_LIMIT)]
     notes: Notes
+    calibration: CalibrationInfo | None = None
+    """Null: not calibrated, or not for this machine, policy and benchmarks."""
 
 
 class _SchemaField(msgspec.Struct):
@@ -113,6 +143,8 @@ class Provenance:
     stepwatch_version: str
     created_at: str
     """Now, ISO 8601 in UTC."""
+    budget_seconds: float | None = None
+    """What the comparison was allowed to spend on measuring."""
 
 
 def build_report(evidence: Evidence, policy: Policy, provenance: Provenance) -> Report:
@@ -151,6 +183,7 @@ def build_report(evidence: Evidence, policy: Policy, provenance: Provenance) -> 
             floor=policy.floor,
             min_effect=policy.min_effect,
             metrics=[_name(metric) for metric in metrics],
+            budget_seconds=provenance.budget_seconds,
         ),
         verdicts=verdicts,
         twins=[msgspec.structs.replace(one, variants=one.variants[:VARIANTS_LIMIT]) for one in twins],

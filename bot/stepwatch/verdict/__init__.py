@@ -5,6 +5,7 @@ from stepwatch.verdict.judge import judge
 from stepwatch.verdict.rows import (
     BlameRange,
     Change,
+    Confirmation,
     Differences,
     Interval,
     SideSummary,
@@ -19,6 +20,7 @@ __all__ = [
     "CampaignFailure",
     "CampaignSession",
     "Change",
+    "Confirmation",
     "Differences",
     "Evidence",
     "Interval",

@@ -16,6 +16,7 @@ Name = Annotated[str, Meta(max_length=200)]
 Text = Annotated[str, Meta(max_length=600)]
 Count = Annotated[int, Meta(ge=0, le=1_000_000)]
 Positive = Annotated[float, Meta(ge=0)]
+Share = Annotated[float, Meta(ge=0, le=1)]
 Notes = Annotated[list[Text], Meta(max_length=100)]
 UnitName = Literal["seconds", "bytes", "count", "1"]
 _LARGEST_LOGARITHM = 690.0
@@ -62,6 +63,20 @@ class Differences(Row, frozen=True, kw_only=True):
     """Device and session settings."""
 
 
+class Confirmation(Row, frozen=True, kw_only=True):
+    """What fresh pairs, never pooled with those that raised the suspicion, say of a regression."""
+
+    outcome: Literal["confirmed", "refuted", "inconclusive", "pending"]
+    sessions: Count
+    """Fresh pairs used."""
+    ratio: Positive | None = None
+    """Raw contender / baseline over the fresh pairs alone; null: none yet."""
+    ratio_low: Positive | None = None
+    ratio_high: Positive | None = None
+    e_value: Positive | None = None
+    """Evidence of the fresh pairs that the change exceeds the policy's floor."""
+
+
 class Verdict(Row, frozen=True, kw_only=True):
     """One benchmark's outcome with its evidence."""
 
@@ -89,6 +104,25 @@ class Verdict(Row, frozen=True, kw_only=True):
     proven_beyond_min_effect: bool
     differences: Differences
     notes: Notes
+    confirmation: Confirmation | None = None
+    """Null: nothing had to be confirmed, or nobody asked for it."""
+    mde: Positive | None = None
+    """Minimal detectable effect, a fraction: the smallest change called with probability .9; null: unknown,
+    or beyond `mde_beyond`."""
+    mde_low: Positive | None = None
+    mde_high: Positive | None = None
+    """95 % interval of `mde`; a null `mde_high` beside an `mde_low`: no upper end was found."""
+    mde_beyond: Positive | None = None
+    """The largest change tried, where even that is called less often."""
+    mde_pairs: Count | None = None
+    """The number of pairs that `mde` supposes."""
+    mde_source: Literal["calibration", "pairs"] | None = None
+    """`calibration`: identical code measured against itself; `pairs`: the spread of this row's own pairs."""
+    a_a_rate: Share | None = None
+    """How often identical code gets a verdict of a change on this machine; null: not calibrated."""
+    a_a_low: Share | None = None
+    a_a_high: Share | None = None
+    """95 % interval of `a_a_rate`."""
 
 
 class Interval(Row, frozen=True, kw_only=True):

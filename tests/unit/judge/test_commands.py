@@ -150,7 +150,7 @@ def test_render_to_stdout_and_to_a_file(project: Path, capsys: pytest.CaptureFix
 
 
 def test_a_report_that_cannot_be_used_is_one_line(project: Path, error_of) -> None:  # noqa: ANN001
-    (project / "evil.json").write_text('{"schema": 1, "\\u001b[2J": []}')
+    (project / "evil.json").write_text('{"schema": 2, "\\u001b[2J": []}')
     (project / "folder.json").mkdir()
     for name, text in (
         ("none.json", "no results here"),

@@ -148,8 +148,8 @@ def test_too_large_and_too_deep_are_refused() -> None:
 
 
 def test_another_schema_is_named() -> None:
-    with pytest.raises(UnsupportedSchema, match="schema 2 is not known"):
-        decode_report(b'{"schema": 2, "new": []}', "report.json")
+    with pytest.raises(UnsupportedSchema, match="schema 3 is not known"):
+        decode_report(b'{"schema": 3, "new": []}', "report.json")
 
 
 @given(st.binary(max_size=300))
