@@ -61,6 +61,7 @@ def render_configuration() -> str:
         ("`[policy]`", policy.Policy),
         ("`[index]`", config.Index),
         ("`[environments]`", config.Environments),
+        ("`[compare]`", config.Compare),
         ("`[tracks.<package>]`", config.Track),
     )
     for title, struct in tables:

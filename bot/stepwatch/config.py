@@ -27,6 +27,7 @@ from stepwatch.config_text import (
 )
 from stepwatch.errors import ConfigError
 from stepwatch.policy import Policy
+from stepwatch.units import DURATION, parse_duration
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -88,6 +89,16 @@ class Environments(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
     """How much disk they may take together."""
 
 
+class Compare(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The `[compare]` table: what `stepwatch compare` needs to know beside two names."""
+
+    lock: Line | None = None
+    """Lock of a commit, a path from the folder of its `stepwatch.toml` (`{accelerator}` is filled in); none means
+    the newest lock of each track."""
+    budget: Annotated[str, msgspec.Meta(pattern=rf"^{DURATION}\Z")] = "20m"
+    """How long a comparison may measure: `90s`, `20m`, `1h30m`."""
+
+
 class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """The whole of `stepwatch.toml`."""
 
@@ -97,6 +108,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     """`cpu`, `cuda12` or `cuda13`: which locks are used, and which device a session must find."""
     index: Index = Index()
     environments: Environments = Environments()
+    compare: Compare = Compare()
     policy: Policy = Policy()
     tracks: dict[str, Track] = {}
 
@@ -123,6 +135,8 @@ class Config:
     accelerator: str
     tracks: tuple[Track, ...]
     policy: Policy
+    compare_lock: str | None
+    compare_budget_seconds: float
 
     def track(self, package: str) -> Track | None:
         """The track of a package, or None."""
@@ -158,6 +172,8 @@ def load_config(start: Path) -> Config:
         accelerator=settings.accelerator,
         tracks=_merge_tracks(settings.tracks),
         policy=settings.policy,
+        compare_lock=settings.compare.lock,
+        compare_budget_seconds=parse_duration(settings.compare.budget),
     )
 
 
@@ -206,6 +222,10 @@ def _contradictions(settings: Settings) -> list[Fault]:
         faults.append((("policy", "floor"), reason))
     if not _parse_size(settings.environments.max_size):
         faults.append((("environments", "max_size"), "must be more than nothing"))
+    try:
+        parse_duration(settings.compare.budget)
+    except ValueError as error:
+        faults.append((("compare", "budget"), str(error)))
     odd = [name for name in settings.tracks if not _is_track_name(name)]
     return faults + [(("tracks", name), "is no name of a package") for name in odd]
 

@@ -7,6 +7,7 @@ that nothing downstream has to guess which side of a ratio is worse.
 from __future__ import annotations
 
 import math
+import re
 from enum import StrEnum
 
 _SI = ((1.0, ""), (1e-3, "m"), (1e-6, "µ"), (1e-9, "n"))
@@ -14,6 +15,8 @@ _IEC = ("B", "KiB", "MiB", "GiB", "TiB")
 _LONG = 1e6
 """From here on digits are counted, not shown."""
 _MINUTE, _HOUR = 60.0, 3600.0
+DURATION = r"(?=[0-9])(?:([0-9]{1,3})h)?(?:([0-9]{1,5})m)?(?:([0-9]{1,6})s)?"
+"""How a duration is written: `90s`, `20m`, `1h`, `1h30m`."""
 
 
 class Direction(StrEnum):
@@ -83,6 +86,22 @@ def format_duration(seconds: float) -> str:
     if seconds < _HOUR:
         return f"{int(seconds // 60)} min {int(seconds % 60):02d} s"
     return f"{int(seconds // 3600)} h {int(seconds % 3600 // 60):02d} min"
+
+
+def parse_duration(text: str) -> float:
+    """Seconds of a duration as people write it: `90s`, `20m`, `1h`, `1h30m`.
+
+    Raises:
+        ValueError: not written like that, or no time at all; the message says how to write it.
+    """
+    found = re.fullmatch(DURATION, text.strip())
+    if found is None:
+        raise ValueError(f"{text!r} is no duration; write it like 90s, 20m, 1h or 1h30m")
+    hours, minutes, seconds = (int(part or 0) for part in found.groups())
+    total = hours * _HOUR + minutes * _MINUTE + seconds
+    if not total:
+        raise ValueError(f"{text!r} is no time at all")
+    return total
 
 
 def _three_digits(value: float) -> str:
