@@ -17,6 +17,7 @@ from msgspec import Meta
 from stepwatch.errors import DataError, MalformedFile, UnsupportedSchema
 from stepwatch.model import Side  # noqa: TC001  msgspec reads annotations at run time
 from stepwatch.verdict import Twin, Verdict, compare_twins, judge
+from stepwatch.verdict.detection import CalibrationInfo, calibrated
 from stepwatch.verdict.differences import flatten, planted
 from stepwatch.verdict.rows import (
     NAME_LIMIT,
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
 
     from stepwatch.policy import Policy
     from stepwatch.verdict import Evidence
+    from stepwatch.verdict.calibration import Calibration
 
 REPORT_SCHEMA: Literal[2] = 2
 MAX_BYTES = 16 * 1024**2
@@ -68,22 +70,6 @@ class PolicyUsed(Row, frozen=True, kw_only=True):
     """Empty: the default set of the accelerator."""
     budget_seconds: Positive | None = None
     """What the comparison was allowed to spend on measuring; null: a fixed number of sessions."""
-
-
-class CalibrationInfo(Row, frozen=True, kw_only=True):
-    """The A/A calibration that `mde` and `a_a_rate` of the rows come from."""
-
-    machine: Name
-    release: Name
-    """Measured against itself."""
-    measured_at: Name
-    """When the oldest of the calibrations used was made; UTC, ISO 8601."""
-    pairs: Count
-    """The fewest pairs that a row used was calibrated on."""
-    budget_seconds: Positive
-    """The budget of a comparison that `mde` supposes."""
-    stale: bool
-    """Older than a calibration should be."""
 
 
 class CampaignInfo(Row, frozen=True, kw_only=True):
@@ -147,8 +133,10 @@ class Provenance:
     """What the comparison was allowed to spend on measuring."""
 
 
-def build_report(evidence: Evidence, policy: Policy, provenance: Provenance) -> Report:
-    """Judge the evidence and write the result down.
+def build_report(
+    evidence: Evidence, policy: Policy, provenance: Provenance, calibration: Calibration | None = None
+) -> Report:
+    """Judge the evidence and write the result down, with what this machine can detect beside each verdict.
 
     What does not fit the bounds of a report is cut, and a note says so.
     """
@@ -160,7 +148,11 @@ def build_report(evidence: Evidence, policy: Policy, provenance: Provenance) -> 
         notes.append(f"SELF-TEST: a slowdown ({text}) was planted; this is no measurement of a release")
     metrics = _cut("metrics", list(policy.metrics), _METRICS_LIMIT, notes)
     campaigns = _cut("campaigns", list(provenance.campaigns), _CAMPAIGNS_LIMIT, notes)
-    verdicts = _cut("verdicts", judge(evidence, policy), _VERDICTS_LIMIT, notes)
+    judged = calibrated(
+        judge(evidence, policy), evidence, policy, machine=provenance.machine, calibration=calibration
+    )
+    notes += judged.notes
+    verdicts = _cut("verdicts", judged.verdicts, _VERDICTS_LIMIT, notes)
     twins = _cut("workloads with twins", compare_twins(evidence, policy), _TWINS_LIMIT, notes)
     failures = _cut("failures", _failures(evidence), _FAILURES_LIMIT, notes)
     for twin in twins:
@@ -189,6 +181,7 @@ def build_report(evidence: Evidence, policy: Policy, provenance: Provenance) -> 
         twins=[msgspec.structs.replace(one, variants=one.variants[:VARIANTS_LIMIT]) for one in twins],
         failures=failures,
         notes=[shorten(note) for note in _cut("notes", [*notes, *provenance.notes], _NOTES_LIMIT, [])],
+        calibration=judged.info,
     )
 
 
