@@ -25,13 +25,14 @@ if TYPE_CHECKING:
     from stepwatch.stats import PairedTest
     from stepwatch.verdict.rows import Verdict
 
-_ORDER = (
+ORDER = (
     Outcome.REGRESSED,
     Outcome.BROKEN,
     Outcome.IMPROVED,
     Outcome.INCONCLUSIVE,
     Outcome.UNCHANGED,
 )
+"""Of the rows of a report."""
 
 
 def judge(evidence: Evidence, policy: Policy) -> list[Verdict]:
@@ -118,4 +119,4 @@ def _rank(verdict: Verdict) -> tuple[int, float, str]:
     size = 0.0
     if verdict.outcome in (Outcome.REGRESSED, Outcome.IMPROVED):
         size = abs(math.log(verdict.ratio)) if verdict.ratio else math.inf
-    return _ORDER.index(verdict.outcome), -size, verdict.benchmark
+    return ORDER.index(verdict.outcome), -size, verdict.benchmark
