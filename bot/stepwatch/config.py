@@ -93,8 +93,8 @@ class Compare(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     """The `[compare]` table: what `stepwatch compare` needs to know beside two names."""
 
     lock: Line | None = None
-    """Lock of a commit, a path from the folder of its `stepwatch.toml` (`{accelerator}` is filled in); none means
-    the newest lock of each track."""
+    """Lock of a commit, a path from its `stepwatch.toml` (`{accelerator}` is filled in); none means the
+    newest lock of each track."""
     budget: Annotated[str, msgspec.Meta(pattern=rf"^{DURATION}\Z")] = "20m"
     """How long a comparison may measure: `90s`, `20m`, `1h30m`."""
 

@@ -88,6 +88,10 @@ class SessionRecord(msgspec.Struct, frozen=True, kw_only=True):
     fingerprint: dict[str, Any] = {}
 
 
+Stage = Literal["search", "confirm"]
+"""What a pair is for: the search, or a fresh test of a regression that the search suspects."""
+
+
 class Place(msgspec.Struct, frozen=True, kw_only=True):
     """Where a session stands in its campaign."""
 
@@ -101,8 +105,8 @@ class Place(msgspec.Struct, frozen=True, kw_only=True):
     """0 if this side ran first in its pair, else 1."""
     lock: str = ""
     """Digest of the lock that built the environment."""
-    stage: Literal["search", "confirm"] = "search"
-    """`confirm`: a fresh pair that tests a suspected regression again; never part of the search."""
+    stage: Stage = "search"
+    """`confirm`: never part of the search."""
 
 
 class CampaignHeader(msgspec.Struct, frozen=True, kw_only=True, tag="campaign"):

@@ -16,7 +16,7 @@ from msgspec import Meta
 
 from stepwatch.errors import DataError, MalformedFile, UnsupportedSchema
 from stepwatch.model import Side  # noqa: TC001  msgspec reads annotations at run time
-from stepwatch.verdict import Twin, Verdict, compare_twins, judge
+from stepwatch.verdict import Twin, Verdict, compare_twins, judge_confirmed
 from stepwatch.verdict.detection import CalibrationInfo, calibrated
 from stepwatch.verdict.differences import flatten, planted
 from stepwatch.verdict.rows import (
@@ -149,7 +149,11 @@ def build_report(
     metrics = _cut("metrics", list(policy.metrics), _METRICS_LIMIT, notes)
     campaigns = _cut("campaigns", list(provenance.campaigns), _CAMPAIGNS_LIMIT, notes)
     judged = calibrated(
-        judge(evidence, policy), evidence, policy, machine=provenance.machine, calibration=calibration
+        judge_confirmed(evidence, policy),
+        evidence,
+        policy,
+        machine=provenance.machine,
+        calibration=calibration,
     )
     notes += judged.notes
     verdicts = _cut("verdicts", judged.verdicts, _VERDICTS_LIMIT, notes)

@@ -7,7 +7,7 @@ from itertools import pairwise
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stepwatch.measure.campaign import Comparison, PlannedSession, plan, remaining, units
+from stepwatch.measure.campaign import Comparison, PlannedSession, pair, plan, remaining, units
 from stepwatch.model import Side
 
 A, B, T = "jax/0.4.31", "jax/0.4.33", "torch/2.13.0"
@@ -121,3 +121,25 @@ def test_units_are_the_sessions_in_order_with_whole_pairs_together(
 
 def _pair_left(left: list[PlannedSession], key: tuple[int, str]) -> bool:
     return sum((session.key.round, session.key.benchmark) == key for session in left) == 2
+
+
+def test_a_single_pair_is_the_one_that_the_plan_has() -> None:
+    groups = {"jax/1": ["a.A", "b.B"], "jax/2": ["a.A", "b.B"]}
+    both = Comparison(baseline="jax/1", contender="jax/2")
+    planned = plan(both, groups, rounds=9, seed=3)
+    for number in range(9):
+        for group in ("a.A", "b.B"):
+            in_plan = [s for s in planned if (s.key.round, s.key.benchmark) == (number, group)]
+            assert list(pair(both, group, number, seed=3)) == in_plan
+
+
+def test_fresh_pairs_have_an_order_of_their_own_and_alternate_too() -> None:
+    both = Comparison(baseline="jax/1", contender="jax/2")
+    first = [
+        [pair(both, "a.A", number, seed=seed, stage=stage)[0].key.side for number in range(12)]
+        for seed in range(20)
+        for stage in ("search", "confirm")
+    ]
+    assert first[::2] != first[1::2]
+    assert all(order.count(Side.BASELINE) == 6 for order in first)
+    assert {s.key.stage for s in pair(both, "a.A", 0, seed=1, stage="confirm")} == {"confirm"}

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
+    from stepwatch.model import Stage
     from stepwatch.verdict import MetricTraits
 
 
@@ -133,6 +134,7 @@ def select(
             accelerator=newest.accelerator,
             size=newest.size,
             sessions=(*_own(campaigns, comparison), *_lent(sidecars, campaigns)),
+            fresh=_sessions(campaigns, "confirm") if comparison.baseline is not None else (),
             failures=tuple(
                 CampaignFailure(campaign=sidecar.path.stem, failure=failure)
                 for sidecar in campaigns
@@ -164,15 +166,16 @@ def _spec(baseline: str | None, contender: str) -> str:
     return f"--a-a {contender}" if baseline == contender else f"{baseline}..{contender}"
 
 
-def _sessions(sidecars: Sequence[Sidecar]) -> list[CampaignSession]:
-    return [
+def _sessions(sidecars: Sequence[Sidecar], stage: Stage = "search") -> tuple[CampaignSession, ...]:
+    return tuple(
         CampaignSession(campaign=sidecar.path.stem, place=session.place, record=session.record)
         for sidecar in sidecars
         for session in sidecar.sessions
-    ]
+        if session.place.stage == stage
+    )
 
 
-def _own(campaigns: Sequence[Sidecar], comparison: Comparison) -> list[CampaignSession]:
+def _own(campaigns: Sequence[Sidecar], comparison: Comparison) -> Sequence[CampaignSession]:
     """The sessions of the comparison; of a release alone one side of its A/A campaigns, not two per round."""
     if comparison.baseline is not None:
         return _sessions(campaigns)

@@ -38,7 +38,7 @@ def _credible(sidecar: Sidecar, seen: set[Hashable]) -> Sidecar:
     for session in sidecar.sessions:
         place, benchmark = session.place, session.record.benchmark
         doubt = contradiction(sidecar.header, session)
-        in_round = (place.pair, place.side, place.release, benchmark)
+        in_round = (place.pair, place.side, place.release, place.stage, benchmark)
         if place.session in seen:
             doubt = "recorded twice"
         elif doubt is None and in_round in rounds:

@@ -18,7 +18,7 @@ from stepwatch.model import Side
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
-    from stepwatch.model import RecordedSession
+    from stepwatch.model import RecordedSession, Stage
 
 
 SIZES = ("cpu-smoke", "gpu")
@@ -62,6 +62,7 @@ class SessionKey:
     benchmark: str
     side: Side
     release: str
+    stage: Stage = "search"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -102,10 +103,26 @@ def _round(
         units += [(group, ((Side.BESIDE, release),)) for group in groups.get(release, ())]
     units.sort(key=lambda unit: _draw(seed, number, unit[0], *(release for _, release in unit[1])))
     for group, sides in units:
-        flipped = len(sides) > 1 and (_draw(seed, number // 2, group, "side") + number) % 2 == 1
-        for position, (side, release) in enumerate(reversed(sides) if flipped else sides):
-            key = SessionKey(round=number, benchmark=group, side=side, release=release)
-            yield PlannedSession(key=key, position=position)
+        yield from _unit(group, sides, number, seed)
+
+
+def pair(
+    comparison: Comparison, group: str, number: int, *, seed: int, stage: Stage = "search"
+) -> tuple[PlannedSession, ...]:
+    """The two sessions of one pair, as `plan` has them in round `number`; a stage has rounds of its own."""
+    sides = ((Side.BASELINE, comparison.baseline or ""), (Side.CONTENDER, comparison.contender))
+    return tuple(_unit(group, sides, number, seed, stage))
+
+
+def _unit(
+    group: str, sides: Sequence[tuple[Side, str]], number: int, seed: int, stage: Stage = "search"
+) -> Iterable[PlannedSession]:
+    """The sessions of one group in one round, in the order they run."""
+    drawn = _draw(seed, number // 2, group, "side", *(() if stage == "search" else (stage,)))
+    flipped = len(sides) > 1 and (drawn + number) % 2 == 1
+    for position, (side, release) in enumerate(reversed(sides) if flipped else sides):
+        key = SessionKey(round=number, benchmark=group, side=side, release=release, stage=stage)
+        yield PlannedSession(key=key, position=position)
 
 
 def _draw(*parts: object) -> int:
@@ -124,7 +141,11 @@ def session_key(session: RecordedSession) -> SessionKey:
     """Which place of the plan a finished session fills."""
     place = session.place
     return SessionKey(
-        round=place.pair, benchmark=session.record.benchmark, side=place.side, release=place.release
+        round=place.pair,
+        benchmark=session.record.benchmark,
+        side=place.side,
+        release=place.release,
+        stage=place.stage,
     )
 
 

@@ -1,5 +1,6 @@
 """Judgement: the sessions of two releases in, one verdict per benchmark out. Pure; no files, no clock."""
 
+from stepwatch.verdict.confirmation import confirm, judge_confirmed
 from stepwatch.verdict.evidence import CampaignFailure, CampaignSession, Evidence, MetricTraits
 from stepwatch.verdict.judge import judge
 from stepwatch.verdict.rows import (
@@ -30,5 +31,7 @@ __all__ = [
     "TwinVariant",
     "Verdict",
     "compare_twins",
+    "confirm",
     "judge",
+    "judge_confirmed",
 ]

@@ -70,6 +70,10 @@ class Evidence:
     failures: tuple[CampaignFailure, ...] = ()
     traits: Mapping[str, MetricTraits] = field(default_factory=dict)
     """By benchmark id with metric (`mlp.bench.JaxJit.track_step_cpu`)."""
+    fresh: tuple[CampaignSession, ...] = ()
+    """Pairs that test suspected regressions again (stage `confirm`); never pooled with `sessions`."""
+    must_confirm: bool = False
+    """Whether a regression counts only when fresh pairs confirm it; else only where there are any."""
 
     def traits_of(self, benchmark: str, metric: str) -> MetricTraits:
         """The suite's word on a metric, or the default."""
