@@ -1,10 +1,10 @@
 """A suspected regression is tested again, on fresh pairs, before anyone is told.
 
-The search looks at many rows and reports those that stand out; what stands out by luck, by a disturbed hour or
-because a promise of the statistics did not hold here does not do so twice. The fresh pairs (stage `confirm`)
-are judged alone and as a family of one: the chance that they confirm a change that lies within the floor is
-at most alpha, whatever made the search suspect it. A regression is reported only if both say so, so the
-error rate of the report can only get smaller (docs/adr/0009).
+The search looks at many rows and reports those that stand out; what stands out by luck, by a disturbed hour
+or because a promise of the statistics did not hold here does not do so twice. The fresh pairs (stage
+`confirm`) are judged alone and as a family of one: the chance that they confirm a change that lies within
+the floor is at most alpha, whatever made the search suspect it. A regression is reported only if both say
+so, so the error rate of the report can only get smaller (docs/adr/0009).
 """
 
 from __future__ import annotations
@@ -57,14 +57,6 @@ def confirm(verdicts: Sequence[Verdict], evidence: Evidence, policy: Policy) -> 
         for row in verdicts
     ]
     return sorted(settled, key=_rank)
-
-
-def fresh_verdicts(verdicts: Sequence[Verdict], evidence: Evidence, policy: Policy) -> list[Verdict | None]:
-    """What the fresh pairs alone say of each row that the search calls regressed; None: there are none yet."""
-    return [
-        _fresh_verdict(row, evidence, policy) if row.outcome is Outcome.REGRESSED else None
-        for row in verdicts
-    ]
 
 
 def _rank(row: Verdict) -> tuple[int, bool]:

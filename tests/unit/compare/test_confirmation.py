@@ -159,7 +159,11 @@ def test_stages_are_told_apart_on_disk_and_in_the_selection(tmp_path: Path) -> N
     st.lists(st.floats(0.8, 1.3), max_size=12),
     st.booleans(),
 )
-def test_confirmation_never_adds_a_regression(search: list[float], again: list[float], must: bool) -> None:
+def test_confirmation_never_adds_a_regression(
+    search: list[float],
+    again: list[float],
+    must: bool,  # noqa: FBT001  Hypothesis gives it
+) -> None:
     found = evidence(pairs(search), fresh=fresh(again), must_confirm=must)
     before = {row.benchmark for row in judge(found, POLICY) if row.outcome is Outcome.REGRESSED}
     rows = judge_confirmed(found, POLICY)
