@@ -1,0 +1,126 @@
+"""From what the detector found to what people are told: revisions in place of indices, worse or better."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import TYPE_CHECKING
+
+from stepwatch.stats.changepoint import DEFAULT
+from stepwatch.units import Direction
+
+if TYPE_CHECKING:
+    from stepwatch.stats.changepoint import ChangePoint, Detection, Drift, Settings
+    from stepwatch.verdict.series import Series
+
+
+class Turn(StrEnum):
+    """Where a change leads."""
+
+    WORSE = "worse"
+    BETTER = "better"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Change:
+    """A lasting step of a series."""
+
+    index: int
+    """First point of the new level, 0-based."""
+    revision: str
+    after: str
+    through: str
+    """Blame range `(after, through]`, as revisions."""
+    ratio: float | None
+    """New level / old level; None where a level is not positive."""
+    ratio_low: float | None
+    ratio_high: float | None
+    p_value: float
+    direction: Turn
+    before: float
+    level: float
+    """Levels on either side, in the series' unit."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Drifting:
+    """A slow movement since a reference that no step explains."""
+
+    since: str
+    """First revision of the reference stretch."""
+    ratio: float
+    """Newest level / reference level."""
+    ratio_low: float
+    ratio_high: float
+    direction: Turn
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SeriesChanges:
+    """One series, judged."""
+
+    series: str
+    points: int
+    measured: int
+    """Points with a value."""
+    unit: str
+    too_short: bool
+    """Too few points for any step to be found: not the same as no change."""
+    changes: tuple[Change, ...]
+    drift: Drifting | None
+    notes: tuple[str, ...]
+
+
+def describe_changes(series: Series, found: Detection, settings: Settings = DEFAULT) -> SeriesChanges:
+    """What the detection `found` in `series`, under `settings`, means."""
+    measured = series.measured
+    return SeriesChanges(
+        series=series.name,
+        points=len(series.values),
+        measured=measured,
+        unit=series.unit,
+        too_short=measured < least_points(settings),
+        changes=tuple(_change(series, change) for change in found.changes),
+        drift=None if found.drift is None else _drifting(series, found.drift),
+        notes=series.notes,
+    )
+
+
+def least_points(settings: Settings) -> int:
+    """The fewest measured points in which a step can be found."""
+    return 2 * settings.min_run
+
+
+def turn_of(better: Direction, change: ChangePoint) -> Turn:
+    """Whether a change is for the worse; by the levels, which have an order even where no ratio exists."""
+    return _turn(better, change.before, change.level)
+
+
+def _turn(better: Direction, before: float, level: float) -> Turn:
+    return Turn.WORSE if (level > before) is (better is Direction.LOWER) else Turn.BETTER
+
+
+def _change(series: Series, change: ChangePoint) -> Change:
+    return Change(
+        index=change.index,
+        revision=series.revisions[change.index],
+        after=series.revisions[change.after],
+        through=series.revisions[change.through],
+        ratio=change.ratio,
+        ratio_low=change.ratio_low,
+        ratio_high=change.ratio_high,
+        p_value=change.p_value,
+        direction=turn_of(series.better, change),
+        before=change.before,
+        level=change.level,
+    )
+
+
+def _drifting(series: Series, drift: Drift) -> Drifting:
+    return Drifting(
+        since=series.revisions[drift.since],
+        ratio=drift.ratio,
+        ratio_low=drift.ratio_low,
+        ratio_high=drift.ratio_high,
+        direction=_turn(series.better, 1.0, drift.ratio),
+    )
