@@ -78,6 +78,12 @@ def format_ratios(*ratios: float) -> tuple[str, ...]:
     )
 
 
+def format_percent(fraction: float) -> str:
+    """A fraction as `1.3%`, `0.25%`, `12%`: two significant digits, whole from 99.5 % on."""
+    percent = fraction * 100
+    return f"{percent:.0f}%" if abs(percent) >= 99.5 else f"{percent:.2g}%"
+
+
 def format_duration(seconds: float) -> str:
     """A waiting time for people: `45 s`, `3 min 20 s`, `1 h 05 min`."""
     seconds = max(0.0, seconds)

@@ -18,7 +18,10 @@ from stepwatch.model import (
 )
 from stepwatch.policy import Policy
 from stepwatch.report import CampaignInfo, Provenance, Report, build_report
+from stepwatch.stats.calibration import Detectable, FalseAlarms
+from stepwatch.stats.noise import Noise
 from stepwatch.verdict import CampaignFailure, CampaignSession, Evidence
+from stepwatch.verdict.calibration import Calibration, CalibrationRecord, Identity, Margins
 
 UNITS = {"temp_bytes": "bytes", "peak_device_bytes": "bytes", "recompiles": "count", "loss": "1"}
 OLD, NEW, TORCH = "jax/0.4.31", "jax/0.4.33", "torch/2.13.0"
@@ -125,7 +128,43 @@ def evidence(
     return Evidence(sessions=tuple(sessions), **{**fields, **changes})
 
 
-def report_of(found: Evidence, policy: Policy | None = None, notes: tuple[str, ...] = ()) -> Report:
+def calibration_record(benchmark: str = f"{MLP}.track_step_cpu", **changes: Any) -> CalibrationRecord:
+    """What an A/A calibration found, on the machine and by the policy of the other builders."""
+    fields: dict[str, Any] = {
+        "schema": 1,
+        "benchmark": benchmark,
+        "release": NEW,
+        "measured_at": 1_767_000_000.0,
+        "identity": Identity(
+            machine="lab", accelerator="cpu", size="cpu-smoke", device="a processor", turns=False,
+            benchmark_version="?",
+        ),
+        "margins": Margins.of(Policy()),
+        "pairs": 16,
+        "exact": False,
+        "noise": Noise(
+            within_sd=0.02, within_autocorrelation=0.4, between_sd=0.008, pair_sd=0.012, pair_sd_robust=0.01,
+            pair_autocorrelation=0.1,
+        ),
+        "budget_seconds": 1200.0,
+        "pair_seconds": 5.0,
+        "budget_pairs": 24,
+        "family": 4,
+        "false_alarms": FalseAlarms(rate=0.0045, low=0.0, high=0.018, unchanged=0.97, mean_pairs=8.1),
+        "detectable": Detectable(effect=0.0131, low=0.0112, high=0.0158),
+        "largest_effect": 1.0,
+    }  # fmt: skip
+    return CalibrationRecord(**{**fields, **changes})
+
+
+def report_of(
+    found: Evidence,
+    policy: Policy | None = None,
+    notes: tuple[str, ...] = (),
+    *,
+    calibration: Calibration | None = None,
+    budget_seconds: float | None = None,
+) -> Report:
     """The report on some evidence, made at a fixed moment."""
     provenance = Provenance(
         machine="lab",
@@ -133,8 +172,9 @@ def report_of(found: Evidence, policy: Policy | None = None, notes: tuple[str, .
         notes=notes,
         stepwatch_version="0.1.0",
         created_at="2026-01-02T03:04:05+00:00",
+        budget_seconds=budget_seconds,
     )
-    return build_report(found, policy or Policy(), provenance)
+    return build_report(found, policy or Policy(), provenance, calibration)
 
 
 def header(**changes: Any) -> CampaignHeader:

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from evidence_factory import NEW, OLD, evidence, failure, noisy, report_of, session
+import msgspec
+from evidence_factory import NEW, OLD, calibration_record, evidence, failure, noisy, report_of, session
 
 from stepwatch.model import Side
 from stepwatch.policy import Policy
+from stepwatch.stats.calibration import Detectable, FalseAlarms
+from stepwatch.verdict import Confirmation
+from stepwatch.verdict.calibration import Calibration
 
 if TYPE_CHECKING:
     from stepwatch.report import Report
@@ -124,6 +128,46 @@ def planted() -> Report:
     return report_of(evidence(marked, baseline=NEW), STEP)
 
 
+def calibrated() -> Report:
+    """Rows with calibrations: one that detects, one that cannot, one on too few pairs, one without."""
+    sessions = [
+        *released("mlp.bench.JaxJit", 1.39, 8),
+        *released("gpt.bench.JaxJit", 1.0, 8, noise=0.06, base=0.022),
+        *released("embed.bench.JaxJit", 1.0, 8, noise=0.002),
+        *released("conv.bench.JaxJit", 1.0, 8, noise=0.002),
+    ]
+    records = [
+        calibration_record("mlp.bench.JaxJit.track_step_cpu"),
+        calibration_record(
+            "gpt.bench.JaxJit.track_step_cpu",
+            detectable=Detectable(effect=None, low=0.42, high=None),
+            false_alarms=FalseAlarms(rate=0.02, low=0.0035, high=0.11, unchanged=0.0, mean_pairs=24.0),
+        ),
+        calibration_record("embed.bench.JaxJit.track_step_cpu", false_alarms=None, detectable=None, pairs=4),
+    ]
+    found = Calibration(records=records, now=records[0].measured_at + 86_400 * 45)
+    return report_of(evidence(sessions), STEP, calibration=found, budget_seconds=1200.0)
+
+
+def confirmed() -> Report:
+    """What fresh pairs can say of a suspected regression."""
+    names = ("mlp", "gpt", "embed", "conv")
+    sessions = [one for name in names for one in released(f"{name}.bench.JaxJit", 1.39, 8)]
+    made = report_of(evidence(sessions), STEP)
+    ratio = {"ratio": 1.38, "ratio_low": 1.34, "ratio_high": 1.42, "e_value": 4000.0}
+    outcomes = (
+        Confirmation(outcome="confirmed", sessions=9, **ratio),
+        Confirmation(outcome="refuted", sessions=9, ratio=1.0, ratio_low=0.99, ratio_high=1.01, e_value=0.1),
+        Confirmation(outcome="inconclusive", sessions=1, ratio=1.2),
+        Confirmation(outcome="pending", sessions=0),
+    )
+    rows = [
+        msgspec.structs.replace(row, confirmation=outcome)
+        for row, outcome in zip(made.verdicts, outcomes, strict=True)
+    ]
+    return msgspec.structs.replace(made, verdicts=rows)
+
+
 def scenarios() -> dict[str, Report]:
     """Every scenario by name."""
     exact = [
@@ -142,5 +186,7 @@ def scenarios() -> dict[str, Report]:
         "mixed": mixed(),
         "planted": planted(),
         "alone": report_of(evidence(twins(3), baseline=None, contender=OLD)),
+        "calibrated": calibrated(),
+        "confirmed": confirmed(),
         "hostile": hostile(),
     }

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from stepwatch.model import Outcome
 from stepwatch.render import words
 from stepwatch.render.escape import markdown_code, markdown_text, table_cell
-from stepwatch.units import format_value
+from stepwatch.units import format_percent, format_value
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -34,14 +34,14 @@ def _render(report: Report, rows: int) -> str:
         _first_line(report),
         _validity(report),
         _list("**Notes**", [markdown_text(note) for note in report.notes], rows),
-        _verdicts("**Broken**", words.rows_of(report, Outcome.BROKEN), rows),
-        _verdicts("**Regressed**, worst first", words.rows_of(report, Outcome.REGRESSED), rows),
+        _verdicts("**Broken**", report, Outcome.BROKEN, rows),
+        _verdicts("**Regressed**, worst first", report, Outcome.REGRESSED, rows),
         _cause(report, rows),
-        _verdicts("**Inconclusive**", words.rows_of(report, Outcome.INCONCLUSIVE), rows),
+        _verdicts("**Inconclusive**", report, Outcome.INCONCLUSIVE, rows),
         _twins(report, rows),
         _next(report),
-        _fold("Improved", _verdicts("", words.rows_of(report, Outcome.IMPROVED), rows)),
-        _fold("Unchanged", _verdicts("", words.rows_of(report, Outcome.UNCHANGED), rows)),
+        _fold("Improved", _verdicts("", report, Outcome.IMPROVED, rows)),
+        _fold("Unchanged", _verdicts("", report, Outcome.UNCHANGED, rows)),
         _fold("Failed sessions and environments", _failures(report, rows)),
         _fold("Method", _method(report)),
         _fold("Environments", _environments(report, rows)),
@@ -65,35 +65,46 @@ def _validity(report: Report) -> str:
         markdown_text(machine.accelerator),
         markdown_text(machine.size),
         f"{sessions} sessions",
-        f"false discovery rate {report.policy.alpha:.2g}",
+        *words.margins(report),
         markdown_text(report.created_at),
     ]
-    return " · ".join(part for part in parts if part)
+    lines = [" · ".join(part for part in parts if part), _calibration(report)]
+    return "\n\n".join(line for line in lines if line)
 
 
-def _verdicts(title: str, verdicts: Sequence[Verdict], rows: int) -> str:
-    """A table of verdicts, with reasons and notes in a last column where there are any."""
+def _calibration(report: Report) -> str:
+    found = words.calibration(report)
+    if found is not None:
+        before, release, after = found
+        return f"{markdown_text(before)} {markdown_code(release)} {after}"
+    return f"not calibrated: run `{words.CALIBRATE}`" if words.is_uncalibrated(report) else ""
+
+
+def _verdicts(title: str, report: Report, outcome: Outcome, rows: int) -> str:
+    """A table of the verdicts of one outcome, with reasons and notes in a last column where there are any."""
+    verdicts = words.rows_of(report, outcome)
     cells = [
         [
             markdown_code(verdict.benchmark),
             words.values(verdict),
             words.ratio_interval(verdict),
             str(verdict.sessions),
-            _remarks(verdict),
+            words.detection(verdict),
+            _remarks(verdict, report),
         ]
         for verdict in verdicts[:rows]
     ]
-    table = _table(["benchmark", "baseline -> contender", "ratio (interval)", "sessions", "remarks"], cells)
+    table = _table(
+        ["benchmark", "baseline -> contender", "ratio (interval)", "sessions", "detects; A/A", "remarks"],
+        cells,
+    )
     return _joined(title, table, len(verdicts) - len(cells))
 
 
-def _remarks(verdict: Verdict) -> str:
-    remarks = list(verdict.notes[:_NOTES_LIMIT])
+def _remarks(verdict: Verdict, report: Report) -> str:
+    remarks = [*filter(None, [words.proof(verdict, report)]), *verdict.notes[:_NOTES_LIMIT]]
     if verdict.outcome in (Outcome.BROKEN, Outcome.INCONCLUSIVE):
         remarks.insert(0, verdict.reason)
-    changed = verdict.outcome in (Outcome.REGRESSED, Outcome.IMPROVED)
-    if changed and not verdict.proven_beyond_min_effect:
-        remarks.append("not proven beyond the minimal effect")
     return "; ".join(map(markdown_text, remarks))
 
 
@@ -163,13 +174,16 @@ def _failures(report: Report, rows: int) -> str:
 
 def _method(report: Report) -> str:
     policy = report.policy
+    floor, effect = format_percent(policy.floor), format_percent(policy.min_effect)
     return (
         "A session is one fresh process; sessions of both sides alternate in random order, and one number "
         "of each (its better decile) goes into the test. Times: an anytime-valid paired test on log ratios "
         f"(a t e-process), e-BH over all rows at a false discovery rate of {policy.alpha:.2g}. A change is "
-        f"called when it is proven to exceed {policy.floor:.1%}; `unchanged` means that the whole "
-        f"{1 - policy.alpha:.0%} interval lies within {policy.min_effect:.1%}. Metrics that repeat exactly "
-        "(bytes, counts) are compared exactly. Ratios are contender / baseline."
+        f"called when it is proven to exceed {floor}; `unchanged` means that the whole "
+        f"{1 - policy.alpha:.0%} interval lies within {effect}. Metrics that repeat exactly (bytes, counts) "
+        "are compared exactly. Ratios are contender / baseline. *Detects* names the smallest lone change "
+        "that is called with probability 0.9, *A/A* how often identical code is called changed on this "
+        "machine."
     )
 
 

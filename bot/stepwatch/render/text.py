@@ -57,14 +57,21 @@ def _head(report: Report, width: int) -> str:
             plain(machine.accelerator),
             plain(machine.size),
             f"{sum(campaign.sessions for campaign in report.campaigns)} sessions",
-            f"alpha {report.policy.alpha:.2g}",
-            f"floor {report.policy.floor:.1%}",
-            f"minimal effect {report.policy.min_effect:.1%}",
+            *words.margins(report),
         ]
     )
     counts = " · ".join(f"{count} {outcome}" for outcome, count in words.outcome_counts(report).items())
-    lines = [f"{between}: {clause}", f"=> {advice}", strip, *([counts] if report.verdicts else [])]
+    lines = [f"{between}: {clause}", f"=> {advice}", strip, *_calibration(report)]
+    lines += [counts] if report.verdicts else []
     return "\n".join(line for text in lines for line in textwrap.wrap(text, width))
+
+
+def _calibration(report: Report) -> list[str]:
+    found = words.calibration(report)
+    if found is not None:
+        before, release, after = found
+        return [f"{plain(before)} {plain(release)} {after}"]
+    return [f"not calibrated: run {words.CALIBRATE}"] if words.is_uncalibrated(report) else []
 
 
 def _section(report: Report, outcome: Outcome, width: int) -> str:
@@ -79,7 +86,7 @@ def _section(report: Report, outcome: Outcome, width: int) -> str:
         [f"  {_label(row.benchmark)}", words.values(row), words.ratio_interval(row), str(row.sessions)]
         for row in rows[:_ROWS_SHOWN]
     ]
-    asides = [_asides(row, width) for row in rows[:_ROWS_SHOWN]]
+    asides = [_asides(row, report, width) for row in rows[:_ROWS_SHOWN]]
     header = ["  benchmark", "values", "ratio (interval)", "n"]
     table = _table(header, cells, asides, width)
     return "\n".join([*textwrap.wrap(title, width), *table, *_more(len(rows), _ROWS_SHOWN)])
@@ -95,12 +102,14 @@ def _below(remarks: Sequence[str], width: int) -> list[str]:
     return [*lines, *("    " + more for more in _more(len(remarks), _REMARKS_SHOWN))]
 
 
-def _asides(verdict: Verdict, width: int) -> list[str]:
-    """Lines below a row: why it is not decided, and every doubt about it."""
+def _asides(verdict: Verdict, report: Report, width: int) -> list[str]:
+    """Lines below a row: why it is not decided, how well proven, every doubt, what could be detected."""
     remarks = list(verdict.notes)
     if verdict.outcome in (Outcome.BROKEN, Outcome.INCONCLUSIVE):
         remarks.insert(0, verdict.reason)
-    return _below(remarks, width)
+    found = words.detection(verdict)
+    known = "; ".join(filter(None, [words.proof(verdict, report), found and f"detects {found}"]))
+    return [*_below(remarks, width), *_below([known] if known else [], width)]
 
 
 def _label(benchmark: str) -> str:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from stepwatch.model import Outcome
 from stepwatch.render.escape import is_safe_argument
-from stepwatch.units import format_ratio, format_ratios, format_value
+from stepwatch.units import format_duration, format_percent, format_ratio, format_ratios, format_value
 
 if TYPE_CHECKING:
     from stepwatch.report import Report
@@ -67,6 +67,93 @@ def ratio_interval(verdict: Verdict) -> str:
     return _ratios(verdict.ratio, verdict.ratio_low, verdict.ratio_high)
 
 
+def margins(report: Report) -> list[str]:
+    """What the verdicts were judged by: error rate, margins, and the budget where there was one."""
+    policy = report.policy
+    parts = [
+        f"alpha {policy.alpha:.2g}",
+        f"floor {format_percent(policy.floor)}",
+        f"minimal effect {format_percent(policy.min_effect)}",
+    ]
+    if policy.budget_seconds is not None:
+        parts.append(f"budget {_budget(policy.budget_seconds)}")
+    return parts
+
+
+def proof(verdict: Verdict, report: Report) -> str:
+    """Of a change: whether the minimal effect itself is proven, and what fresh pairs say; else empty."""
+    parts = []
+    if verdict.outcome in (Outcome.REGRESSED, Outcome.IMPROVED):
+        proven = "proven" if verdict.proven_beyond_min_effect else "not proven"
+        parts.append(f"{proven} beyond the minimal effect of {format_percent(report.policy.min_effect)}")
+    return "; ".join([*parts, *_confirmation(verdict)])
+
+
+def _confirmation(verdict: Verdict) -> list[str]:
+    found = verdict.confirmation
+    if found is None:
+        return []
+    if found.outcome == "pending":
+        return ["not confirmed yet: fresh pairs are pending"]
+    said = {"confirmed": "confirmed", "refuted": "refuted", "inconclusive": "neither confirmed nor refuted"}
+    pairs = f"{found.sessions} fresh {'pair' if found.sessions == 1 else 'pairs'}"
+    ratio = "" if found.ratio is None else f", {_ratios(found.ratio, found.ratio_low, found.ratio_high)}"
+    return [f"{said[found.outcome]} on {pairs}{ratio}"]
+
+
+def detection(verdict: Verdict) -> str:
+    """What is detected: `1.3% (1.1% to 1.6%) in 24 pairs; A/A 0.4% (0% to 1.8%)`; empty: nothing is known.
+
+    Without a calibration the spread of the row's own pairs speaks: `about 2.8% (own pairs)`.
+    """
+    parts = []
+    pairs = f"{verdict.mde_pairs} {'pair' if verdict.mde_pairs == 1 else 'pairs'}"
+    if verdict.mde_beyond is not None:
+        parts.append(f"nothing up to {format_percent(verdict.mde_beyond)} in {pairs}")
+    elif verdict.mde is not None and verdict.mde_source == "pairs":
+        parts.append(f"about {format_percent(verdict.mde)} (own pairs)")
+    elif verdict.mde is not None:
+        parts.append(f"{format_percent(verdict.mde)}{_mde_interval(verdict)} in {pairs}")
+    if verdict.a_a_rate is not None:
+        ends = [format_percent(end) for end in (verdict.a_a_low, verdict.a_a_high) if end is not None]
+        interval = f" ({' to '.join(ends)})" if len(ends) > 1 else ""
+        parts.append(f"A/A {format_percent(verdict.a_a_rate)}{interval}")
+    return "; ".join(parts)
+
+
+def _mde_interval(verdict: Verdict) -> str:
+    if verdict.mde_low is None:
+        return ""
+    low = format_percent(verdict.mde_low)
+    return f" ({low} to {format_percent(verdict.mde_high)})" if verdict.mde_high else f" ({low} or more)"
+
+
+def calibration(report: Report) -> tuple[str, str, str] | None:
+    """Where MDE and A/A rates come from, as (before, release, after) the one hostile word; None: no row."""
+    found = report.calibration
+    if found is None:
+        return None
+    budget = _budget(found.budget_seconds)
+    old = "; that is long ago: run stepwatch calibrate again" if found.stale else ""
+    said = (
+        f"against itself ({found.pairs} pairs): what a budget of {budget} detects with probability 0.9, "
+        f"and how often identical code is called changed (A/A){old}"
+    )
+    return f"calibrated {found.measured_at[:10]} on", found.release, said
+
+
+CALIBRATE = "stepwatch calibrate"
+
+
+def _budget(seconds: float) -> str:
+    return format_duration(seconds).removesuffix(" 00 s")
+
+
+def is_uncalibrated(report: Report) -> bool:
+    """Whether verdicts were tested whose false-alarm rate and MDE nobody measured here."""
+    return report.calibration is None and any(row.method not in ("exact", "none") for row in report.verdicts)
+
+
 def step_interval(found: Interval | None) -> str:
     """A step's time with its interval."""
     if found is None:
@@ -108,6 +195,10 @@ def causes(found: Differences) -> list[tuple[str, str, str]]:
     return [(change.name, change.baseline or "absent", change.contender or "absent") for change in changes]
 
 
+def _is_confirmed(verdict: Verdict) -> bool:
+    return verdict.confirmation is not None and verdict.confirmation.outcome == "confirmed"
+
+
 def next_commands(report: Report) -> list[tuple[str, str]]:
     """Commands that carry on from here, as (why, command); none for names that do not belong in a shell."""
     names = [name for name in (report.baseline, report.contender) if name is not None]
@@ -120,7 +211,8 @@ def next_commands(report: Report) -> list[tuple[str, str]]:
     more = max(2 * most, 8)
     counts = outcome_counts(report)
     commands = []
-    if counts[Outcome.REGRESSED] and not aa:
+    unconfirmed = [row for row in rows_of(report, Outcome.REGRESSED) if not _is_confirmed(row)]
+    if unconfirmed and not aa:
         commands.append(("confirm on more pairs", f"{measure} --sessions {more}"))
     elif counts[Outcome.INCONCLUSIVE]:
         commands.append(("decide the inconclusive", f"{measure} --sessions {more}"))

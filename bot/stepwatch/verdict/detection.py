@@ -153,7 +153,7 @@ def _choose(
     """The newest calibration that fits, or why the newest one of all does not ("": there is none)."""
     misfit = ""
     for record in records:
-        if record.exact:
+        if record.exact or record.detectable is None:
             continue
         reason = _misfit(record, identity, policy)
         if not reason:
@@ -180,16 +180,15 @@ def _misfit(record: CalibrationRecord, identity: Identity, policy: Policy) -> st
 
 
 def _with_record(verdict: Verdict, record: CalibrationRecord) -> Verdict:
-    alarms = record.false_alarms
-    found = record.detectable
+    found, alarms = record.detectable, record.false_alarms
     return msgspec.structs.replace(
         verdict,
         mde=found and found.effect,
         mde_low=found and found.low,
         mde_high=found and found.high,
         mde_beyond=record.largest_effect if found and found.effect is None else None,
-        mde_pairs=record.budget_pairs if found else None,
-        mde_source="calibration" if found else None,
+        mde_pairs=record.budget_pairs,
+        mde_source="calibration",
         a_a_rate=alarms and alarms.rate,
         a_a_low=alarms and alarms.low,
         a_a_high=alarms and alarms.high,
