@@ -38,7 +38,7 @@ bench: | dev  ## stepwatch's own speed, measured: ratios side by side
 
 stats-bench: | dev  ## false alarms, power and speed of the statistics beside the peers (ARGS="--quick")
 	@tools/stats_bench/environment.sh
-	@PYTHONPATH=tools .stepwatch/stats-bench-env/bin/python -m stats_bench $(ARGS)
+	@OMP_NUM_THREADS=1 PYTHONPATH=tools .stepwatch/stats-bench-env/bin/python -m stats_bench $(ARGS)
 
 docs: | dev  ## regenerate the generated pages
 	$(PY) tools/reference.py

@@ -1,0 +1,1 @@
+"""The methods that stepwatch is compared with, each called through its public interface."""

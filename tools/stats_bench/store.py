@@ -1,0 +1,93 @@
+"""Finished pieces on disk: an interrupted run goes on where it stopped, a changed program starts anew."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from importlib.metadata import version
+from inspect import getsourcefile
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import stepwatch
+
+if TYPE_CHECKING:
+    from stats_bench.plan import Piece, Value
+
+HERE = Path(__file__).resolve().parent
+OURS = Path(stepwatch.__file__).parent
+SHARED = ("generators.py", "metrics.py", "plan.py")
+PARTS = {
+    "ours": ("stats/changepoint/*.py",),
+    "ours-pairs": ("stats/*.py", "policy.py", "verdict/*.py"),
+    "ours-commands": ("**/*.py",),
+}
+"""Which files of stepwatch a value depends on."""
+DISTRIBUTIONS = {
+    "asv": "asv",
+    "asv-regressions": "asv",
+    "otava": "apache-otava",
+    "kernelcpd": "ruptures",
+    "pelt": "ruptures",
+    "binseg": "ruptures",
+}
+
+
+def _digest_of(paths: list[Path]) -> str:
+    digest = hashlib.sha256()
+    for path in paths:
+        digest.update(path.name.encode() + b"\0" + path.read_bytes())
+    return digest.hexdigest()
+
+
+def fingerprint(piece: Piece) -> str:
+    """Changes whenever the value of the piece could: its code, what it measures, its arguments.
+
+    The code of a peer's piece is the bench alone, so work on stepwatch does not repeat the slow peers.
+    """
+    source = getsourcefile(piece.function)
+    paths = [HERE / name for name in SHARED] + ([Path(source)] if source else [])
+    base = piece.subject.split(" ", maxsplit=1)[0]
+    if base in PARTS:
+        paths += [path for part in PARTS[base] for path in sorted(OURS.glob(part))]
+        paths.append(HERE / "ours.py")
+    else:
+        paths += sorted((HERE / "peers").glob("*.py"))
+    versions = ["numpy", "scipy", *([DISTRIBUTIONS[base]] if base in DISTRIBUTIONS else [])]
+    text = [_digest_of(paths), piece.key, repr(sorted(piece.arguments.items())), *map(version, versions)]
+    return hashlib.sha256("\0".join(text).encode()).hexdigest()
+
+
+class Store:
+    """One JSON file per table."""
+
+    def __init__(self, folder: Path, table: str) -> None:
+        self.path = folder / f"{table}.json"
+        try:
+            self._entries = json.loads(self.path.read_text())
+        except (OSError, ValueError):
+            self._entries = {}
+        if not isinstance(self._entries, dict):
+            self._entries = {}
+
+    def get(self, piece: Piece) -> tuple[bool, Value]:
+        """Whether the piece is done, and its value."""
+        entry = self._entries.get(piece.key)
+        if isinstance(entry, dict) and entry.get("fingerprint") == fingerprint(piece):
+            return True, entry.get("value")
+        return False, None
+
+    def put(self, piece: Piece, value: Value, seconds: float) -> None:
+        """File a value; a crash in between leaves the file as it was."""
+        self._entries[piece.key] = {"fingerprint": fingerprint(piece), "seconds": seconds, "value": value}
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        draft = self.path.with_suffix(f".{os.getpid()}.draft")
+        draft.write_text(json.dumps(self._entries))
+        draft.replace(self.path)
+
+
+def seconds_spent(folder: Path) -> float:
+    """Seconds of all pieces on disk, whenever they were measured."""
+    entries = (json.loads(path.read_text()).values() for path in sorted(folder.glob("*.json")))
+    return float(sum(entry["seconds"] for table in entries for entry in table))

@@ -1,0 +1,13 @@
+"""The tables of the page, one module each (`stats_bench.plan.Table`)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, cast
+
+from stats_bench.tables import no_change, online, steps, tuning
+
+if TYPE_CHECKING:
+    from stats_bench.plan import Table
+
+ALL = cast("list[Table]", [no_change, steps, online, tuning])
+"""In the order of the page."""
