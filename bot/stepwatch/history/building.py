@@ -12,10 +12,12 @@ import numpy as np
 
 from stepwatch.history.labels import Labels
 from stepwatch.units import Direction
-from stepwatch.verdict.series import Floats, Series
+from stepwatch.verdict.series import Series
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    from stepwatch.verdict.series import Floats
 
 _TIMES = {"s": 1.0, "ms": 1e-3, "us": 1e-6, "µs": 1e-6, "μs": 1e-6, "ns": 1e-9}
 _TIME_WORDS = {"second": 1.0, "millisecond": 1e-3, "microsecond": 1e-6, "nanosecond": 1e-9}
@@ -36,7 +38,7 @@ class Unit:
     above: float
     """Every value must be greater than this."""
     exact: bool
-    """Whether values repeat to the last digit unless the program changed (bytes, counts)."""
+    """Whether values can repeat to the last digit (bytes, counts)."""
 
     @property
     def rule(self) -> str:
@@ -56,6 +58,18 @@ def parse_unit(text: str) -> Unit:
     if word.lower() in _COUNTS:
         return Unit(name="count", scale=1.0, above=_NOTHING_BELOW_ZERO, exact=True)
     return Unit(name=word, scale=1.0, above=-math.inf, exact=False)
+
+
+def is_exact(unit: Unit, values: Floats) -> bool:
+    """Whether values repeat to the last digit unless the program changed.
+
+    Bytes and counts can (temporary buffers), but need not (a process's peak memory): most neighbours must be
+    equal.
+    """
+    measured = values[~np.isnan(values)]
+    if not unit.exact or len(measured) < 2:
+        return False
+    return bool(np.count_nonzero(np.diff(measured) == 0) * 2 > len(measured) - 1)
 
 
 NO_UNIT = parse_unit("")
@@ -131,7 +145,7 @@ class SeriesBuilder:
             samples=samples,
             unit=self.unit.name,
             better=self.better,
-            exact=self.unit.exact,
+            exact=is_exact(self.unit, values),
             notes=tuple(self._notes(values)),
         )
 

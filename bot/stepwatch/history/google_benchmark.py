@@ -56,7 +56,7 @@ def read_run(path: Path) -> Run:
     return Run(
         revision=str(revision),
         when=parse_time(path, str(context.get("date", "")), "context.date"),
-        # Not the host name, which hosted runners draw anew, nor the clock rate, which is read while it varies.
+        # Neither the host name, which hosted runners draw anew, nor the clock rate, which varies.
         machine="|".join(str(context.get(key)) for key in ("num_cpus", "caches", "library_build_type")),
         values=_values(path, found.benchmarks),
     )
