@@ -73,13 +73,21 @@ def steps(kind: str, size: float, rng: np.random.Generator, *, n: int = 500, ser
     Returns:
         (values of shape (n,), rising 0-based indices of the first points of the new levels) per series.
     """
-    made: Steps = []
+    return [(values, list(ratios)) for values, ratios in signed_steps(kind, size, rng, n=n, series=series)]
+
+
+def signed_steps(
+    kind: str, size: float, rng: np.random.Generator, *, n: int = 500, series: int = 100
+) -> list[tuple[Floats, dict[int, float]]]:
+    """As `steps`, with the true ratio (new level over old) of each position."""
+    made = []
     for values in no_change(kind, rng, n=n, series=series):
         positions = _positions(rng, int(rng.integers(4)), n)
+        ratios = {position: 1 + size * (1 if rng.random() < 0.5 else -1) for position in positions}
         level = np.ones(n)
-        for position in positions:
-            level[position:] *= 1 + size * (1 if rng.random() < 0.5 else -1)
-        made.append((values * level, positions))
+        for position, ratio in ratios.items():
+            level[position:] *= ratio
+        made.append((values * level, ratios))
     return made
 
 

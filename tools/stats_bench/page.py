@@ -69,7 +69,8 @@ def circumstances(plan: Plan, day: date, seconds: float) -> str:
     cores = len(os.sched_getaffinity(0))
     machine = f"{platform.system()} on {platform.machine()}, {cores} cores, {_memory_gib()}, no GPU"
     return (
-        f"Measured on {day.isoformat()} with seed {plan.seed}: Python {platform.python_version()}, {versions}.\n"
+        f"Measured on {day.isoformat()}, seed {plan.seed}. "
+        f"Python {platform.python_version()}, {versions}.\n"
         f"Machine: {machine}; shared with other work.\n"
         f"All pieces together took {seconds / 60:.0f} minutes of one core."
     )
