@@ -10,6 +10,7 @@ import msgspec
 from stepwatch import __version__
 from stepwatch.errors import DataError, HistoryNotFound, MalformedFile, UsageError
 from stepwatch.history.asv_results import read_benchmarks, read_machine_results
+from stepwatch.history.calibration import read_calibration
 from stepwatch.history.campaigns import (
     Comparison,
     find_machine,
@@ -23,6 +24,7 @@ from stepwatch.releases.table import load_tables
 from stepwatch.report import CampaignInfo, Provenance, Report, build_report, decode_report
 from stepwatch.units import Direction
 from stepwatch.verdict import MetricTraits
+from stepwatch.verdict.calibration import Calibration
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -86,8 +88,10 @@ def analyse_results(
     sidecars = read_campaigns(results, name)
     # Read before anything is judged: a truncated file must stop the analysis, not the next `asv publish`.
     read_machine_results(results, name)
-    selection = select(sidecars, comparison or newest_comparison(sidecars), _traits(results))
-    report = build_report(selection.evidence, policy, _provenance(selection, name))
+    selection = select(sidecars, comparison or newest_comparison(sidecars), read_traits(results))
+    report = build_report(
+        selection.evidence, policy, _provenance(selection, name), load_calibration(results, name)
+    )
     if report.baseline is not None and not report.verdicts:
         judged = ", ".join(judged_metrics(policy, selection.accelerator))
         raise DataError(
@@ -112,7 +116,16 @@ def load_report(path: Path) -> Report:
     return decode_report(data, str(path))
 
 
-def _traits(results: Path) -> dict[str, MetricTraits]:
+def load_calibration(results: Path, machine: str) -> Calibration:
+    """What was calibrated on a machine, to be asked now; empty where nothing was.
+
+    Raises:
+        MalformedFile, UnsupportedSchema: the calibrations cannot be read.
+    """
+    return Calibration(records=read_calibration(results, machine), now=datetime.now(UTC).timestamp())
+
+
+def read_traits(results: Path) -> dict[str, MetricTraits]:
     """What the suite says of its metrics (attributes of the `track_` functions)."""
     return {
         name: MetricTraits(better=Direction(info.better), exact=info.exact)

@@ -135,20 +135,26 @@ def detectable(places: ArrayLike, rule: Rule, *, pairs: int, seed: int) -> Detec
     )
 
 
-def detectable_by_interval(half_width: float, standard_error: float, *, floor: float) -> float | None:
+def detectable_by_interval(
+    half_width: float, standard_error: float, *, pairs: int, floor: float
+) -> float | None:
     """The effect (a fraction) that pairs as noisy as these, and as many, would call: an estimate.
 
-    A change is called when its confidence interval, centre +- half width, lies beyond the floor. The centre
-    of an effect d falls below d - 1.28 standard errors with probability .1, so d = floor + half width +
-    1.28 standard errors is called with probability .9 (normal centre, a half width as seen). Stopping early
-    only adds to that.
+    A change is called when its confidence interval, centre +- half width, lies beyond the floor. Both the
+    centre and the width vary: the centre with its standard error, the width as the standard deviation of n
+    normal pairs, by a share of 1 / sqrt(2 (n - 1)). So an effect of floor + half width + 1.28 standard
+    deviations of both together is called with probability .9; stopping early only adds to that.
 
     Args:
         half_width: of the interval, log scale; infinite: too few pairs for any.
         standard_error: of the centre, log scale.
+        pairs: n, at least 2.
         floor: log scale.
     """
-    effect = floor + half_width + _NORMAL_90 * standard_error
+    if not math.isfinite(half_width):
+        return None
+    spread = math.hypot(standard_error, half_width / math.sqrt(2 * (pairs - 1)))
+    effect = floor + half_width + _NORMAL_90 * spread
     return math.expm1(effect) if effect < _LARGEST_LOG else None
 
 
