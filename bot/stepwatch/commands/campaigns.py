@@ -15,6 +15,7 @@ from stepwatch.measure.accelerators import accelerator_fault
 from stepwatch.measure.asv_results import asv_settings
 from stepwatch.measure.campaign import SIZES, Comparison, default_size, workload_of
 from stepwatch.measure.job import Job
+from stepwatch.measure.subject import Installation, Subject
 from stepwatch.measure.suite import discover
 from stepwatch.releases.history_repo import ensure_history
 from stepwatch.releases.locks import lock_path
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
 
     from stepwatch.config import Config
     from stepwatch.measure.environments import EnvironmentStore
-    from stepwatch.measure.suite import Group
+    from stepwatch.measure.suite import Group, Suite
     from stepwatch.model import Release
 
 _PLANT = re.compile(r"[A-Za-z_]\w*=1\.\d+", re.ASCII)
@@ -82,11 +83,13 @@ def prepare(config: Config, request: Request, store: EnvironmentStore, *, build:
     suite = discover(config.suite, _pythons(store, accelerator, locked, build=build))
     groups = suite.select(request.patterns, {release.package for release in releases.values()})
     _check_plant(request.plant, groups)
+    subjects = {
+        release.name: release_subject(config, release, path, suite, groups) for release, path in locked
+    }
     return Job(
         comparison=comparison,
-        releases=releases,
+        subjects=subjects,
         suite=suite,
-        groups=groups,
         sessions=request.sessions,
         accelerator=accelerator,
         size=size,
@@ -96,9 +99,20 @@ def prepare(config: Config, request: Request, store: EnvironmentStore, *, build:
         turns=accelerator == "cpu" if request.turns is None else request.turns,
         results=request.results or config.results,
         history_repo=config.history_repo,
-        locks=config.locks,
-        project_folder=config.root,
         asv_python=str(asv_settings(config.asv_config).pythons[0]),
+    )
+
+
+def release_subject(
+    config: Config, release: Release, lock: Path, suite: Suite, groups: Mapping[str, Group]
+) -> Subject:
+    """A release with the benchmarks of its own track."""
+    return Subject(
+        name=release.name,
+        suite=suite,
+        groups={name: group for name, group in groups.items() if group.track == release.package},
+        installations={release.package: Installation(release=release, lock_path=lock)},
+        project_folder=config.root,
     )
 
 

@@ -1,5 +1,8 @@
 """The cache of release environments: one virtual environment per release and accelerator.
 
+A lock that is not the release's own (one given by its path, one of another commit) has an environment of its
+own, named by its digest, so that two locks of one release can be measured against each other.
+
 An environment is usable when its stamp, the file written last, says the same release and lock as asked
 for (a lock names its Python); anything else, an interrupted build or a changed lock, is built anew. Users
 hold a shared lock on it, builders and the pruner an exclusive one, so that two processes never build the
@@ -20,14 +23,14 @@ import msgspec
 from stepwatch.errors import EnvironmentFailed
 from stepwatch.measure.accelerators import accelerator_fault
 from stepwatch.measure.installer import Installed, Sources, install
-from stepwatch.measure.storage import FileLock, append_line, storage_errors
+from stepwatch.measure.storage import FileLock, append_line, folder_bytes, storage_errors
 from stepwatch.releases.files import write_atomically
 from stepwatch.releases.locks import read_lock
 from stepwatch.releases.pythons import find_python
 from stepwatch.releases.tried import TRIED_FILE, Trial
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
     from pathlib import Path
 
     from stepwatch.model import Release
@@ -89,10 +92,19 @@ class EnvironmentStore:
     sources: Sources
     installer: Callable[..., Installed] = install
 
-    def ensure(self, release: Release, accelerator: str, lock_path: Path) -> BuiltEnvironment:
+    def ensure(
+        self, release: Release, accelerator: str, lock_path: Path, *, own: bool = True
+    ) -> BuiltEnvironment:
         """The environment of `release`, built now if it is not there as its lock says.
 
-        Every build, good or bad, is noted in `tried.jsonl`.
+        Every build from the release's own lock, good or bad, is noted in `tried.jsonl`.
+
+        Args:
+            release: what the lock is about.
+            accelerator: which it is for.
+            lock_path: the lock.
+            own: whether it is the release's own; another one may use the release's environment only while
+                that was built from the same text.
 
         Raises:
             EnvironmentFailed: no such accelerator, no lock, no Python, or a failed installation; says why.
@@ -102,8 +114,8 @@ class EnvironmentStore:
         fault = accelerator_fault(accelerator)
         if fault is not None:
             raise EnvironmentFailed(release.name, "accelerator", fault)
-        want = _wanted(release, accelerator, lock_path)
-        path = self.path_of(release, accelerator)
+        want = _wanted(release, accelerator, lock_path, own=own)
+        path = self._path_for(want)
         holding = FileLock(path.parent / f".{path.name}.lock")
         started = time.monotonic()
         try:
@@ -146,13 +158,22 @@ class EnvironmentStore:
         """Where the environment of a release lies, built or not."""
         return self.root / accelerator / f"{release.package}-{release.version}"
 
-    def is_built(self, release: Release, accelerator: str, lock_path: Path) -> bool:
+    def _path_for(self, want: _Wanted) -> Path:
+        path = self.path_of(want.release, want.accelerator)
+        if want.own:
+            return path
+        stamp = _read_stamp(path)
+        shared = stamp is not None and want.matches(stamp)
+        return path if shared else path.with_name(f"{path.name}+{want.lock.digest}")
+
+    def is_built(self, release: Release, accelerator: str, lock_path: Path, *, own: bool = True) -> bool:
         """Whether `ensure` would build nothing."""
-        stamp = _read_stamp(self.path_of(release, accelerator))
         try:
-            return stamp is not None and _wanted(release, accelerator, lock_path).matches(stamp)
+            want = _wanted(release, accelerator, lock_path, own=own)
         except EnvironmentFailed:
             return False
+        stamp = _read_stamp(self._path_for(want))
+        return stamp is not None and want.matches(stamp)
 
     def _build(self, want: _Wanted, path: Path) -> None:
         try:
@@ -177,13 +198,15 @@ class EnvironmentStore:
             installed_python=installed.python,
             packages=installed.packages,
             source=installed.source,
-            size_bytes=_folder_bytes(path),
+            size_bytes=folder_bytes(path),
         )
         write_atomically(path / _STAMP, msgspec.json.encode(stamp))
         imported = f"{want.release.package} {installed.packages.get(want.release.package, '')}"
         self._note(want, ok=True, reason=f"imported {imported} ({installed.source})")
 
     def _note(self, want: _Wanted, *, ok: bool, reason: str) -> None:
+        if not want.own:
+            return
         trial = Trial(
             release=want.release.name,
             accelerator=want.accelerator,
@@ -225,6 +248,7 @@ class _Wanted:
     accelerator: str
     lock_path: Path
     lock: Lock
+    own: bool
 
     def matches(self, stamp: Stamp) -> bool:
         return (stamp.release, stamp.lock) == (self.release.name, self.lock.digest)
@@ -238,12 +262,12 @@ def _interpreter(want: _Wanted) -> Path:
     return found
 
 
-def _wanted(release: Release, accelerator: str, lock_path: Path) -> _Wanted:
+def _wanted(release: Release, accelerator: str, lock_path: Path, *, own: bool) -> _Wanted:
     lock = read_lock(lock_path)
     if lock is None:
         reason = f"no lock for {accelerator} ({lock_path}): `stepwatch releases sync` resolves what there is"
         raise EnvironmentFailed(release.name, "lock", reason)
-    return _Wanted(release=release, accelerator=accelerator, lock_path=lock_path, lock=lock)
+    return _Wanted(release=release, accelerator=accelerator, lock_path=lock_path, lock=lock, own=own)
 
 
 def _python_of(path: Path) -> Path:
@@ -281,20 +305,4 @@ def _used_at(stamp: Path) -> float:
 
 def _total_bytes(path: Path) -> int:
     stamp = _read_stamp(path)
-    return (stamp.size_bytes if stamp else 0) + _folder_bytes(path / CACHES_FOLDER)
-
-
-def _folder_bytes(folder: Path) -> int:
-    """Disk blocks below a folder; files linked from uv's cache count in full."""
-    return sum(entry.stat(follow_symlinks=False).st_blocks * 512 for entry in _files(folder))
-
-
-def _files(folder: Path) -> Iterator[os.DirEntry[str]]:
-    if not folder.is_dir():
-        return
-    with os.scandir(folder) as entries:
-        for entry in entries:
-            if entry.is_dir(follow_symlinks=False):
-                yield from _files(folder / entry.name)
-            else:
-                yield entry
+    return (stamp.size_bytes if stamp else 0) + folder_bytes(path / CACHES_FOLDER)

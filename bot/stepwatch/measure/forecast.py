@@ -77,6 +77,7 @@ def forecast(job: Job, store: EnvironmentStore) -> Forecast:
         environments_to_build=tuple(
             name
             for name in sorted({row.release for row in rows})
-            if not store.is_built(job.releases[name], job.accelerator, job.lock_path(name))
+            for place in job.subjects[name].installations.values()
+            if not store.is_built(place.release, job.accelerator, place.lock_path, own=place.own)
         ),
     )

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 from stepwatch.measure.asv_results import ResultFiles, describe_machine
 from stepwatch.measure.sidecar import campaign_name
 from stepwatch.model import SIDECAR_SCHEMA, CampaignHeader
-from stepwatch.releases.locks import lock_path
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -18,8 +17,8 @@ if TYPE_CHECKING:
 
     from stepwatch.measure.campaign import Comparison
     from stepwatch.measure.records import MachineRecords
+    from stepwatch.measure.subject import Subject
     from stepwatch.measure.suite import Group, Suite
-    from stepwatch.model import Release
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,10 +26,10 @@ class Job:
     """A campaign to run or to go on with."""
 
     comparison: Comparison
-    releases: Mapping[str, Release]
+    subjects: Mapping[str, Subject]
+    """By name, every one of the comparison."""
     suite: Suite
-    groups: Mapping[str, Group]
-    """The selected ones."""
+    """The one that `benchmarks.json` describes."""
     sessions: int
     """Per group and side."""
     accelerator: str
@@ -41,30 +40,33 @@ class Job:
     plant: str = ""
     turns: bool = True
     """Whether the two sessions of a pair take turns; else one runs after the other."""
+    campaign: str | None = None
+    """Name of its sidecar; None: what it compares."""
     results: Path
     history_repo: Path
-    locks: Path
-    project_folder: Path
     asv_python: str
     """What `asv.conf.json` names as Python: a constant, since a lock decides."""
 
+    @property
+    def groups(self) -> dict[str, Group]:
+        """The selected groups of every side, the contender's where both have one of that name."""
+        sides = [*self.subjects.values(), self.subjects[self.comparison.contender]]
+        return {name: group for subject in sides for name, group in subject.groups.items()}
+
     def groups_by_release(self) -> dict[str, list[str]]:
         """Which selected groups run on which release: a track's own ones."""
-        return {
-            name: [group.name for group in self.groups.values() if group.track == release.package]
-            for name, release in self.releases.items()
-        }
+        return {name: list(subject.groups) for name, subject in self.subjects.items()}
 
-    def lock_path(self, release: str) -> Path:
-        """Where the lock of a release of this campaign lies."""
-        return lock_path(self.locks, self.accelerator, self.releases[release])
+    def releases(self) -> list[str]:
+        """The subjects that are releases: asv's rows belong to them."""
+        return [name for name, subject in self.subjects.items() if subject.revision is None]
 
     def header(self) -> CampaignHeader:
         """The first line of a new sidecar of this campaign."""
         baseline, contender = self.comparison.baseline, self.comparison.contender
         return CampaignHeader(
             schema=SIDECAR_SCHEMA,
-            campaign=campaign_name(baseline, contender, self.plant),
+            campaign=self.campaign or campaign_name(baseline, contender, self.plant),
             baseline=baseline,
             contender=contender,
             seed=secrets.randbelow(2**31) if self.seed is None else self.seed,

@@ -40,7 +40,8 @@ class Ledger:
         """
         self.job = job
         self.files = job.result_files()
-        self.revisions: dict[str, Revision] = read_revisions(job.history_repo, job.comparison.releases)
+        releases = job.releases()
+        self.revisions: dict[str, Revision] = read_revisions(job.history_repo, releases) if releases else {}
         self.records: MachineRecords = load_records(job.results, job.machine)
         for revision in self.revisions.values():
             self.files.check(revision)

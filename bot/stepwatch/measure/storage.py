@@ -103,6 +103,22 @@ def _end_of_last_line(handle: int) -> int:
     return 0
 
 
+def folder_bytes(folder: Path) -> int:
+    """Disk blocks below a folder, 0 where there is none; files linked from a cache count in full."""
+    return sum(entry.stat(follow_symlinks=False).st_blocks * 512 for entry in _files(folder))
+
+
+def _files(folder: Path) -> Iterator[os.DirEntry[str]]:
+    if not folder.is_dir():
+        return
+    with os.scandir(folder) as entries:
+        for entry in entries:
+            if entry.is_dir(follow_symlinks=False):
+                yield from _files(folder / entry.name)
+            else:
+                yield entry
+
+
 class FileLock:
     """An advisory lock on a file (flock); it ends with its process, however that ends."""
 
