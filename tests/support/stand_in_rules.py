@@ -48,7 +48,7 @@ class TProcessRule:
         for n in range(4, length + 1):
             mean = differences[:, :n].mean(axis=1)
             error = differences[:, :n].std(axis=1, ddof=1) / math.sqrt(n)
-            t = np.clip(np.abs(mean) - floor, 0, None) / np.maximum(error, 1e-300)
+            t = np.clip(np.abs(mean) - floor, 0, None) / np.maximum(error, 1e-100)
             k = 1 + n
             log_e = -0.5 * math.log(k) + n / 2 * (np.log1p(t**2 / (n - 1)) - np.log1p(t**2 / ((n - 1) * k)))
             r = (k / self.alpha**2) ** (1 / n)

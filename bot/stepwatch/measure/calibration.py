@@ -42,7 +42,7 @@ from stepwatch.verdict.detection import STALE_DAYS
 from stepwatch.verdict.evidence import by_benchmark
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Container, Iterator, Mapping, Sequence
     from pathlib import Path
 
     from numpy.typing import ArrayLike
@@ -53,7 +53,7 @@ if TYPE_CHECKING:
     from stepwatch.stats.calibration import Rule
     from stepwatch.verdict.evidence import BenchmarkEvidence, CampaignSession, Evidence, MetricTraits, PairKey
 
-LONGEST_REPLAY = 100
+LONGEST_REPLAY = 60
 """Pairs of a replay; what a budget pays beyond them changes little and costs much."""
 _DAY = 86_400.0
 _NAME = re.compile(r"calibration-(.+)-([0-9]{1,6})")
@@ -177,6 +177,12 @@ def calibrate(
             detectable=_detectable(row, rule(policy.alpha / family), budget_pairs) if enough else None,
             largest_effect=LARGEST_EFFECT,
         )
+
+
+def of_groups(evidence: Evidence, groups: Container[str]) -> Evidence:
+    """The evidence of some benchmarks (`mlp.bench.JaxJit`) alone."""
+    sessions = tuple(one for one in evidence.sessions if one.record.benchmark in groups)
+    return dataclasses.replace(evidence, sessions=sessions, failures=())
 
 
 def store(results: Path, machine: str, record: CalibrationRecord) -> None:

@@ -30,8 +30,8 @@ CONFIDENCE = 0.95
 REPLAYS = 2000
 _WORLDS = 40
 """Bootstrap worlds: other sets of pairs that this machine might have given."""
-_REPLAYS_PER_WORLD = 250
-_HALVINGS = 13
+_REPLAYS_PER_WORLD = 200
+_HALVINGS = 12
 _TAIL = (1 - CONFIDENCE) / 2
 _NORMAL_90 = 1.2815515655446004
 """The .9 quantile of the standard normal distribution."""
