@@ -168,14 +168,14 @@ def process_pairs(
     """Times (level 1) of interleaved sessions: base, head; each of shape ([repetitions,] pairs, iterations).
 
     Args:
-        scenario: a key of `SCENARIOS`.
+        scenario: a key of `SCENARIOS`, or of `NOISES` for that noise iteration by iteration.
         rng: source of all randomness.
         pairs: adjacent pairs, order random inside each.
         effect: head is slower by this share (0.02 = 2 %).
         iterations: samples per session.
         repetitions: leading axis; None for none.
     """
-    machine = SCENARIOS[scenario]
+    machine = (SCENARIOS | NOISES)[scenario]
     count = repetitions or 1
     shape = (count, 2 * pairs)
     slots = _machine_drift(machine, rng, shape) + machine.process * rng.standard_normal(shape)

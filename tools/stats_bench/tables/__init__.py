@@ -4,10 +4,26 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, cast
 
-from stats_bench.tables import detector_time, honesty, labelled, no_change, online, steps, tuning
+from stats_bench.tables import (
+    detector_time,
+    families,
+    history_frontier,
+    honesty,
+    labelled,
+    no_change,
+    online,
+    pairs_false_alarms,
+    pairs_frontier,
+    pairs_power,
+    pairs_sessions,
+    steps,
+    tuning,
+)
 
 if TYPE_CHECKING:
     from stats_bench.plan import Table
 
-ALL = cast("list[Table]", [no_change, steps, online, labelled, honesty, detector_time, tuning])
+PAIRS = [pairs_false_alarms, pairs_power, families, pairs_sessions, pairs_frontier]
+HISTORY = [no_change, steps, online, history_frontier, labelled, honesty, detector_time, tuning]
+ALL = cast("list[Table]", [*PAIRS, *HISTORY])
 """In the order of the page."""

@@ -111,8 +111,7 @@ p-value is honest if the share is at most x.
         row = [kind]
         for level in LEVELS:
             hits = int((smallest <= level).sum())
-            row.append(
-                f"{hits / smallest.size:.4f} ({between(metrics.binomial_interval(hits, smallest.size), '.4f')})"
-            )
+            interval = metrics.binomial_interval(hits, smallest.size)
+            row.append(f"{hits / smallest.size:.4f} ({between(interval, '.4f')})")
         shares.append(row)
     return Section(text=text + grid(["kind", *(f"x = {level}" for level in LEVELS)], shares), goals=goals)
