@@ -59,6 +59,7 @@ def render_configuration() -> str:
     tables = (
         ("Top level", config.Settings),
         ("`[policy]`", policy.Policy),
+        ("`[history]`", policy.HistoryPolicy),
         ("`[index]`", config.Index),
         ("`[environments]`", config.Environments),
         ("`[compare]`", config.Compare),

@@ -27,6 +27,9 @@ from stepwatch.errors import (
 
 COMMANDS = {
     "analyse": "Judge what was measured: report.json, with a verdict per benchmark.",
+    "backtest": "Replay a history: which alerts would have been raised, and how late.",
+    "calibrate": "Measure a release against itself: what this machine detects, and how often it errs.",
+    "changepoints": "Find where the series of any history changed level.",
     "demo": "The whole chain on real releases: measure, judge, show.",
     "measure": "Measure releases, session by session, in random adjacent pairs.",
     "releases": "Know the releases: discover, lock, list.",

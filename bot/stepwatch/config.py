@@ -26,7 +26,7 @@ from stepwatch.config_text import (
     show_key,
 )
 from stepwatch.errors import ConfigError
-from stepwatch.policy import Policy
+from stepwatch.policy import HistoryPolicy, Policy
 from stepwatch.units import DURATION, parse_duration
 
 if TYPE_CHECKING:
@@ -110,6 +110,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     environments: Environments = Environments()
     compare: Compare = Compare()
     policy: Policy = Policy()
+    history: HistoryPolicy = HistoryPolicy()
     tracks: dict[str, Track] = {}
 
 
@@ -187,13 +188,24 @@ def _find_root(start: Path) -> Path:
     )
 
 
+def read_settings(path: Path) -> Settings:
+    """A `stepwatch.toml` by itself, wherever it lies: for commands that need no tracker around it.
+
+    Raises:
+        ConfigError: it cannot be read, or has faults.
+    """
+    text = read_text(path)
+    return _checked(path, text, parse_toml(path, text), ())
+
+
 def _read_settings(root: Path) -> Settings:
-    prefix: tuple[str, ...] = ()
     path = root / "stepwatch.toml"
+    if path.exists():
+        return read_settings(path)
+    prefix = ("tool", "stepwatch")
+    path = root / "pyproject.toml"
     if not path.exists():
-        path, prefix = root / "pyproject.toml", ("tool", "stepwatch")
-        if not path.exists():
-            return Settings()
+        return Settings()
     text = read_text(path)
     table: Any = parse_toml(path, text)
     for depth, key in enumerate(prefix, start=1):
@@ -201,6 +213,11 @@ def _read_settings(root: Path) -> Settings:
         if not isinstance(table, dict):
             keys = prefix[:depth]
             raise ConfigError(path, "must be a table", key=show_key(keys), line=find_line(text, keys))
+    return _checked(path, text, table, prefix)
+
+
+def _checked(path: Path, text: str, table: Any, prefix: tuple[str, ...]) -> Settings:
+    """The settings in `table`, which stands under `prefix` in the file."""
     faults = _faults(table, Settings, ())
     settings = Settings() if faults else msgspec.convert(table, Settings)
     faults = faults or _contradictions(settings)

@@ -23,6 +23,15 @@ class Policy(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     """Metrics that are judged; empty means the default set of the accelerator (`judged_metrics`)."""
 
 
+class HistoryPolicy(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The `[history]` table: which steps of a series are told (`changepoints`, `backtest`)."""
+
+    min_effect: Level | None = None
+    """Least relative step; none means the detector's own."""
+    min_points: Annotated[int, msgspec.Meta(ge=2, le=1000)] | None = None
+    """Least number of points at a new level; none means the detector's own. More: later, and surer."""
+
+
 CPU_METRICS = ("step_cpu", "compile_cold", "temp_bytes")
 GPU_METRICS = ("step_wall", "compile_cold", "temp_bytes", "peak_device_bytes")
 

@@ -6,12 +6,22 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
+import msgspec
+
 from stepwatch.stats.changepoint import DEFAULT
 from stepwatch.units import Direction
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from stepwatch.stats.changepoint import ChangePoint, Detection, Drift, Settings
     from stepwatch.verdict.series import Series
+
+
+_JSON_KEYS = (
+    *("index", "revision", "after", "through"),
+    *("ratio", "ratio_low", "ratio_high", "p_value", "direction"),
+)
 
 
 class Turn(StrEnum):
@@ -80,9 +90,24 @@ def describe_changes(series: Series, found: Detection, settings: Settings = DEFA
         measured=measured,
         unit=series.unit,
         too_short=measured < least_points(settings),
-        changes=tuple(_change(series, change) for change in found.changes),
+        changes=tuple(change_of(series, change) for change in found.changes),
         drift=None if found.drift is None else _drifting(series, found.drift),
         notes=series.notes,
+    )
+
+
+def changes_as_json(judged: Sequence[SeriesChanges], notes: Sequence[str]) -> bytes:
+    """Everything found, for machines: every series with its change points, one without change with none."""
+    return msgspec.json.encode(
+        {
+            "series": {
+                one.series: [{key: getattr(change, key) for key in _JSON_KEYS} for change in one.changes]
+                for one in judged
+            },
+            "drift": {one.series: one.drift for one in judged if one.drift is not None},
+            "too_short": [one.series for one in judged if one.too_short],
+            "notes": [*notes, *(f"{one.series}: {note}" for one in judged for note in one.notes)],
+        }
     )
 
 
@@ -91,16 +116,8 @@ def least_points(settings: Settings) -> int:
     return 2 * settings.min_run
 
 
-def turn_of(better: Direction, change: ChangePoint) -> Turn:
-    """Whether a change is for the worse; by the levels, which have an order even where no ratio exists."""
-    return _turn(better, change.before, change.level)
-
-
-def _turn(better: Direction, before: float, level: float) -> Turn:
-    return Turn.WORSE if (level > before) is (better is Direction.LOWER) else Turn.BETTER
-
-
-def _change(series: Series, change: ChangePoint) -> Change:
+def change_of(series: Series, change: ChangePoint) -> Change:
+    """A change point as people are told of it."""
     return Change(
         index=change.index,
         revision=series.revisions[change.index],
@@ -114,6 +131,15 @@ def _change(series: Series, change: ChangePoint) -> Change:
         before=change.before,
         level=change.level,
     )
+
+
+def turn_of(better: Direction, change: ChangePoint) -> Turn:
+    """Whether a change is for the worse; by the levels, which have an order even where no ratio exists."""
+    return _turn(better, change.before, change.level)
+
+
+def _turn(better: Direction, before: float, level: float) -> Turn:
+    return Turn.WORSE if (level > before) is (better is Direction.LOWER) else Turn.BETTER
 
 
 def _drifting(series: Series, drift: Drift) -> Drifting:

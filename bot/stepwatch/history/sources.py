@@ -1,0 +1,165 @@
+"""What a command line calls FILE, whatever it is: found out by its content, read into series."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import sys
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from stepwatch.errors import HistoryNotFound, MalformedFile, UsageError
+from stepwatch.history import google_benchmark, pytest_benchmark
+from stepwatch.history.asv_files import CACHE_KIND, AsvFiles
+from stepwatch.history.asv_history import read_history
+from stepwatch.history.cache import Cache
+from stepwatch.history.runs import build_series, load_json
+from stepwatch.history.series_csv import read_csv
+from stepwatch.history.series_jsonl import read_jsonl
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+    from typing import BinaryIO
+
+    from stepwatch.units import Direction
+    from stepwatch.verdict.series import Series
+
+    Progress = Callable[[str, int, int | None], None]
+    """Called with what is being counted, how many are done, and of how many."""
+
+STANDARD_INPUT = "-"
+_PEEK = 1 << 16
+
+
+class Format(StrEnum):
+    """What a history can be read from."""
+
+    CSV = "csv"
+    JSONL = "jsonl"
+    PYTEST_BENCHMARK = "pytest-benchmark"
+    GOOGLE_BENCHMARK = "google-benchmark"
+    ASV = "asv"
+
+
+_RUN_READERS = {
+    Format.PYTEST_BENCHMARK: pytest_benchmark.read_run,
+    Format.GOOGLE_BENCHMARK: google_benchmark.read_run,
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class History:
+    """Everything that was read."""
+
+    series: list[Series]
+    notes: tuple[str, ...] = ()
+
+
+def read_sources(
+    paths: Sequence[str],
+    kind: Format | None,
+    *,
+    better: Direction,
+    cache: Path | None = None,
+    progress: Progress | None = None,
+) -> History:
+    """Read one history.
+
+    Args:
+        paths: one CSV or JSON Lines file (`-`: standard input), one asv directory, or any number of files
+            and folders with runs of pytest-benchmark or Google Benchmark.
+        kind: the format; None: found out.
+        better: the direction of what names none.
+        cache: where what was read of an asv directory is kept; None: nowhere.
+        progress: told of long reading.
+
+    Raises:
+        HistoryNotFound: nothing is there.
+        UsageError: several paths of a format that is one file.
+        MalformedFile, UnsupportedSchema: it is not what it should be.
+    """
+    first = paths[0]
+    kind = kind or _found_format(first)
+    if kind in _RUN_READERS:
+        read = _RUN_READERS[kind]
+        files = [file for path in paths for file in _run_files(Path(path))]
+        return History(series=build_series(map(read, files), better=better))
+    if len(paths) > 1:
+        raise UsageError(f"{kind} is one file or directory; {len(paths)} were given")
+    if kind is Format.ASV:
+        kept = Cache(cache and cache / "points", CACHE_KIND, AsvFiles)
+        series, notes = read_history(Path(first), kept, _counted("files", progress))
+        return History(series=series, notes=notes)
+    read_text = read_csv if kind is Format.CSV else read_jsonl
+    label = "standard input" if first == STANDARD_INPUT else first
+    with _opened(first) as stream:
+        points = None if progress is None else _points(progress)
+        return History(series=read_text(stream, label, better=better, progress=points))
+
+
+def _found_format(path: str) -> Format:
+    """The format of a file or directory, by what is in it."""
+    if path != STANDARD_INPUT and Path(path).is_dir():
+        folder = Path(path)
+        if any((folder / name).is_file() for name in ("machine.json", "benchmarks.json")):
+            return Format.ASV
+        if any(folder.glob("*/machine.json")):
+            return Format.ASV
+        return _tool_of(_run_files(folder)[0])
+    with _opened(path) as stream:
+        start = stream.peek(_PEEK)[:_PEEK].removeprefix(b"\xef\xbb\xbf").lstrip()  # type: ignore[attr-defined]  # a BufferedReader
+    if not start.startswith((b"{", b"[")):
+        return Format.CSV
+    with contextlib.suppress(ValueError, RecursionError):
+        if "series" in json.loads(start.partition(b"\n")[0]):
+            return Format.JSONL
+    return _tool_of(Path(path)) if path != STANDARD_INPUT else Format.JSONL
+
+
+def _tool_of(path: Path) -> Format:
+    """Which tool wrote a JSON file."""
+    found: Any = load_json(path)
+    if isinstance(found, dict) and isinstance(found.get("benchmarks"), list):
+        if "context" in found:
+            return Format.GOOGLE_BENCHMARK
+        if found.keys() & {"machine_info", "commit_info", "datetime"}:
+            return Format.PYTEST_BENCHMARK
+    raise MalformedFile(
+        path, "JSON of no known tool", next_step=f"say what it is with --format {'|'.join(Format)}"
+    )
+
+
+def _run_files(path: Path) -> list[Path]:
+    """The files of a tool's runs at or below `path`."""
+    if not path.is_dir():
+        return [path]
+    files = sorted(path.rglob("*.json"))
+    if not files:
+        raise HistoryNotFound(path, "give a results folder of asv, or one with a benchmark tool's JSON files")
+    return files
+
+
+@contextlib.contextmanager
+def _opened(path: str) -> Iterator[BinaryIO]:
+    """The bytes of a file; standard input stays open."""
+    if path == STANDARD_INPUT:
+        yield sys.stdin.buffer
+        return
+    try:
+        stream = Path(path).open("rb")  # noqa: SIM115  closed below
+    except FileNotFoundError as error:
+        raise HistoryNotFound(path, "give a file or a directory that exists") from error
+    except OSError as error:
+        raise MalformedFile(path, f"cannot be read: {(error.strerror or str(error)).lower()}") from error
+    with stream:
+        yield stream
+
+
+def _counted(what: str, progress: Progress | None) -> Callable[[int, int], None] | None:
+    return None if progress is None else lambda done, total: progress(what, done, total)
+
+
+def _points(progress: Progress) -> Callable[[int], None]:
+    return lambda done: progress("points", done, None)

@@ -1,0 +1,92 @@
+"""Which alerts a series would have raised, had it been watched while it grew."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from stepwatch.stats.changepoint import ChangePoint, detect
+from stepwatch.verdict.changes import least_points
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from numpy.typing import NDArray
+
+    from stepwatch.stats.changepoint import Detection, Settings
+    from stepwatch.verdict.series import Floats
+
+    Places = NDArray[np.intp]
+
+MARGIN = 5
+"""Points within which two places are the same change."""
+
+
+class Job(NamedTuple):
+    """One series, as far as the detector is concerned."""
+
+    values: Floats
+    """Shape (n,), NaN = missing."""
+    samples: tuple[Floats, ...] | None
+    """The sessions' values of each point."""
+    exact: bool
+    first: int = 0
+    """For a replay: index of the first point that can raise an alert; what lies before it is known."""
+
+    def look(self, end: int, settings: Settings) -> Detection:
+        """What the detector finds in the first `end` points."""
+        samples = None if self.samples is None else self.samples[:end]
+        return detect(self.values[:end], samples=samples, exact=self.exact, settings=settings)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Raised:
+    """A change point as it looked when it was first seen."""
+
+    at: int
+    """Index of the newest point then."""
+    change: ChangePoint
+
+
+def replay(job: Job, *, settings: Settings, step: int = 1) -> tuple[Raised, ...]:
+    """Run the detector again for every new point, on the points up to it and no others.
+
+    A change more than `MARGIN` points from every change seen before is raised, once and for all. A missing
+    point is no occasion to look.
+
+    Args:
+        job: the series.
+        settings: of the detector.
+        step: look at every `step`-th occasion only.
+
+    Returns:
+        What was raised, in the order of time.
+    """
+    ends = np.flatnonzero(~np.isnan(job.values)) + 1
+    before = ends[ends <= job.first]
+    known = [change.index for change in job.look(int(before[-1]), settings).changes] if before.size else []
+    raised: list[Raised] = []
+    for end in _occasions(ends, job.first, least_points(settings), step):
+        for change in job.look(end, settings).changes:
+            if is_new(change.index, known):
+                known.append(change.index)
+                raised.append(Raised(at=end - 1, change=change))
+    return tuple(raised)
+
+
+def is_new(index: int, known: Iterable[int]) -> bool:
+    """Whether a place is none of the known ones."""
+    return all(abs(index - place) > MARGIN for place in known)
+
+
+def occasions(job: Job, *, settings: Settings, step: int) -> list[int]:
+    """The lengths at which `replay` looks at a series."""
+    return _occasions(np.flatnonzero(~np.isnan(job.values)) + 1, job.first, least_points(settings), step)
+
+
+def _occasions(ends: Places, first: int, least: int, step: int) -> list[int]:
+    """Lengths to look at, counted from the start: which they are does not depend on what comes later."""
+    wanted = ends[least - 1 :]
+    return [int(end) for end in wanted[wanted > first][::step]]
