@@ -10,8 +10,12 @@ from __future__ import annotations
 
 import datetime as dt
 import json
+import os
 import shutil
+import statistics
 import subprocess
+import sys
+import time
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -43,6 +47,29 @@ SAMPLES = 10
 """Samples behind each value; asv keeps their statistics, not the samples."""
 STEPS_IN = 5
 """Every fifth benchmark has a step of +5 % half-way."""
+
+
+READS_AND_DETECTS = (
+    "Getting params, commits, tags and branches",
+    "Loading results",
+    "Detecting steps",
+    "Generating output for Regressions",
+)
+"""The phases of `asv publish` that read the results and look for regressions in them."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FleetRow:
+    """One kind of run: medians over the repetitions, in seconds, with the smallest and the largest."""
+
+    what: str
+    work: float
+    low: float
+    high: float
+    apart: float
+    """Interpreter start, imports, and for ours the compiled detector: not part of `work`."""
+    times_faster: float | None
+    """Median over the repetitions of asv's work / this work; None for asv itself."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -176,3 +203,82 @@ def _save(fleet: Fleet, number: int, values: Floats) -> None:
         )
         results.add_result(_benchmark(name), outcome, started_at=started, duration=1.0)
     results.save(str(fleet.results))
+
+
+def compare(
+    folder: Path, *, repetitions: int = 5, benchmarks: int = 200, commits: int = 1000
+) -> list[FleetRow]:
+    """Build the fleet and time both sides, taking turns; the first repetition warms the disk and is dropped.
+
+    Args:
+        folder: is emptied.
+        repetitions: that count.
+        benchmarks: how many there are.
+        commits: how many have results before the new one.
+
+    Returns:
+        asv's row (what it reads and detects), asv's whole publish, then ours: cold, warm, after one commit.
+    """
+    fleet = build(folder, benchmarks=benchmarks, commits=commits)
+    runs = [_round(fleet) for _ in range(repetitions + 1)][1:]
+    peer = [one["asv"][0] for one in runs]
+    return [
+        _row("asv publish, its reading and detecting", [one["asv"] for one in runs], None),
+        _row("asv publish, all of it", [one["asv, all"] for one in runs], None),
+        _row("stepwatch changepoints, cold", [one["cold"] for one in runs], peer),
+        _row("stepwatch changepoints, nothing new", [one["warm"] for one in runs], peer),
+        _row("stepwatch changepoints, one new commit", [one["new"] for one in runs], peer),
+    ]
+
+
+def _round(fleet: Fleet) -> dict[str, tuple[float, float]]:
+    """Everything once: name -> (work, apart), in seconds."""
+    cache, kept = fleet.folder / "cache", fleet.folder / "kept"
+    for old in (cache, kept):
+        shutil.rmtree(old, ignore_errors=True)
+    taken = _clock("asv", fleet, cache)
+    reading = sum(taken[phase] for phase in READS_AND_DETECTS)
+    everything = sum(taken.values()) - taken["imports"] - taken["start"]
+    apart = taken["imports"] + taken["start"]
+    found = {"asv": (reading, apart), "asv, all": (everything, apart), "cold": _ours(fleet, cache)}
+    shutil.copytree(cache, kept)
+    found["warm"] = _ours(fleet, cache)
+    shutil.rmtree(cache)
+    shutil.copytree(kept, cache)
+    add_commit(fleet)
+    found["new"] = _ours(fleet, cache)
+    remove_commit(fleet)
+    return found
+
+
+def _ours(fleet: Fleet, cache: Path) -> tuple[float, float]:
+    taken = _clock("ours", fleet, cache)
+    return taken["work"], taken["start"] + taken["imports"] + taken["kernels"]
+
+
+def _clock(who: str, fleet: Fleet, cache: Path) -> dict[str, float]:
+    """One run in a process of its own; `start` is what the process took beyond what it timed itself."""
+    tools = str(Path(__file__).resolve().parent.parent)
+    environment = os.environ | {"PYTHONPATH": tools, "XDG_CACHE_HOME": str(cache)}
+    command = [sys.executable, "-m", "stats_bench.fleet_clock", who, str(fleet.folder)]
+    begun = time.perf_counter()
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    whole = time.perf_counter() - begun
+    if done.returncode:
+        sys.exit(f"stats-bench: {' '.join(command)}: exit {done.returncode}\n{done.stderr[-2000:]}")
+    taken: dict[str, float] = json.loads(done.stdout.splitlines()[-1])
+    return taken | {"start": whole - sum(taken.values())}
+
+
+def _row(what: str, runs: list[tuple[float, float]], peer: list[float] | None) -> FleetRow:
+    work = [one[0] for one in runs]
+    faster = None if peer is None else [theirs / ours for theirs, ours in zip(peer, work, strict=True)]
+    return FleetRow(
+        what=what,
+        work=statistics.median(work),
+        low=min(work),
+        high=max(work),
+        apart=statistics.median(one[1] for one in runs),
+        times_faster=peer
+        and statistics.median(theirs / ours for theirs, ours in zip(peer, work, strict=True)),
+    )
