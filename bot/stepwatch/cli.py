@@ -30,6 +30,7 @@ COMMANDS = {
     "backtest": "Replay a history: which alerts would have been raised, and how late.",
     "calibrate": "Measure a release against itself: what this machine detects, and how often it errs.",
     "changepoints": "Find where the series of any history changed level.",
+    "compare": "Is one slower than the other? Measure until decided, within a budget.",
     "demo": "The whole chain on real releases: measure, judge, show.",
     "measure": "Measure releases, session by session, in random adjacent pairs.",
     "releases": "Know the releases: discover, lock, list.",

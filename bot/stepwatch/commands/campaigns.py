@@ -73,19 +73,19 @@ def prepare(config: Config, request: Request, store: EnvironmentStore, *, build:
     releases = {name: resolve_release(name, tables) for name in comparison.releases}
     accelerator = request.accelerator or config.accelerator
     size = request.size or default_size(accelerator)
-    machine = request.machine or config.machine or default_machine(accelerator, size)
-    _check_names(machine, size)
+    machine = check_machine(request.machine or config.machine, accelerator, size)
     fault = accelerator_fault(accelerator)
     if build and fault is not None:
         raise DataError(fault)
     ensure_history(config.history_repo, tables)
-    locked = [(release, lock_path(config.locks, accelerator, release)) for release in releases.values()]
-    suite = discover(config.suite, _pythons(store, accelerator, locked, build=build))
+    places = [
+        Installation(release=release, lock_path=lock_path(config.locks, accelerator, release))
+        for release in releases.values()
+    ]
+    suite = discover(config.suite, pythons(store, accelerator, places, build=build))
     groups = suite.select(request.patterns, {release.package for release in releases.values()})
-    _check_plant(request.plant, groups)
-    subjects = {
-        release.name: release_subject(config, release, path, suite, groups) for release, path in locked
-    }
+    check_plant(request.plant, groups)
+    subjects = {place.release.name: _subject(config, place, suite, groups) for place in places}
     return Job(
         comparison=comparison,
         subjects=subjects,
@@ -103,15 +103,14 @@ def prepare(config: Config, request: Request, store: EnvironmentStore, *, build:
     )
 
 
-def release_subject(
-    config: Config, release: Release, lock: Path, suite: Suite, groups: Mapping[str, Group]
-) -> Subject:
+def _subject(config: Config, place: Installation, suite: Suite, groups: Mapping[str, Group]) -> Subject:
     """A release with the benchmarks of its own track."""
+    package = place.release.package
     return Subject(
-        name=release.name,
+        name=place.release.name,
         suite=suite,
-        groups={name: group for name, group in groups.items() if group.track == release.package},
-        installations={release.package: Installation(release=release, lock_path=lock)},
+        groups={name: group for name, group in groups.items() if group.track == package},
+        installations={package: place},
         project_folder=config.root,
     )
 
@@ -148,7 +147,13 @@ def default_machine(accelerator: str, size: str) -> str:
     return name if size == default_size(accelerator) else f"{name}-{size}"
 
 
-def _check_names(machine: str, size: str) -> None:
+def check_machine(asked: str | None, accelerator: str, size: str) -> str:
+    """The name of this machine's series: the one asked for, else the default.
+
+    Raises:
+        UsageError: it cannot name a folder, or there is no such size.
+    """
+    machine = asked or default_machine(accelerator, size)
     if not re.fullmatch(MACHINE_NAME, machine):
         raise UsageError(
             f"--machine {machine!r}: a name begins with a letter or digit and has letters, digits, '.', '_' "
@@ -156,9 +161,15 @@ def _check_names(machine: str, size: str) -> None:
         )
     if size not in SIZES:
         raise UsageError(f"--size {size!r}: known are {' and '.join(SIZES)}")
+    return machine
 
 
-def _check_plant(plant: str, groups: Mapping[str, Group]) -> None:
+def check_plant(plant: str, groups: Mapping[str, Group]) -> None:
+    """See that a slowdown can be planted.
+
+    Raises:
+        UsageError: not written as WORKLOAD=FACTOR, or nothing selected measures that workload.
+    """
     if not plant:
         return
     if not _PLANT.fullmatch(plant):
@@ -170,15 +181,16 @@ def _check_plant(plant: str, groups: Mapping[str, Group]) -> None:
         raise UsageError(f"--plant {plant}: no selected benchmark measures {workload!r}; {hint}")
 
 
-def _pythons(
-    store: EnvironmentStore, accelerator: str, locked: Sequence[tuple[Release, Path]], *, build: bool
+def pythons(
+    store: EnvironmentStore, accelerator: str, places: Sequence[Installation], *, build: bool = True
 ) -> Iterator[Path]:
-    """Interpreters that may import the suite: our own, then those of the releases."""
+    """Interpreters that may import the suite: our own, then those of `places`, built if `build`."""
     yield Path(sys.executable)
-    for release, path in locked:
-        if build or store.is_built(release, accelerator, path):
+    for place in places:
+        release, path, own = place.release, place.lock_path, place.own
+        if build or store.is_built(release, accelerator, path, own=own):
             try:
-                environment = store.ensure(release, accelerator, path)
+                environment = store.ensure(release, accelerator, path, own=own)
             except EnvironmentFailed:
                 continue  # recorded by the store; the campaign meets it again and says so
             try:

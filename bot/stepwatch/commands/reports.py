@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
@@ -9,7 +11,7 @@ import msgspec
 
 from stepwatch import __version__
 from stepwatch.errors import DataError, HistoryNotFound, MalformedFile, UsageError
-from stepwatch.history.asv_results import read_benchmarks, read_machine_results
+from stepwatch.history.asv_results import read_machine_results
 from stepwatch.history.calibration import read_calibration
 from stepwatch.history.campaigns import (
     Comparison,
@@ -18,12 +20,11 @@ from stepwatch.history.campaigns import (
     read_campaigns,
     select,
 )
+from stepwatch.history.traits import read_traits
 from stepwatch.policy import judged_metrics
 from stepwatch.releases.names import resolve_range, resolve_release
 from stepwatch.releases.table import load_tables
 from stepwatch.report import CampaignInfo, Provenance, Report, build_report, decode_report
-from stepwatch.units import Direction
-from stepwatch.verdict import MetricTraits
 from stepwatch.verdict.calibration import Calibration
 
 if TYPE_CHECKING:
@@ -33,6 +34,14 @@ if TYPE_CHECKING:
     from stepwatch.config import Config
     from stepwatch.history.campaigns import Selection
     from stepwatch.policy import Policy
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Compared:
+    """What `compare` knows of the comparison that it has just measured."""
+
+    budget_seconds: float
+    notes: tuple[str, ...]
 
 
 def parse_comparison(
@@ -60,13 +69,14 @@ def parse_comparison(
     return Comparison(baseline=None, contender=resolve_release(spec, tables).name)
 
 
-def analyse_results(
+def analyse_results(  # noqa: PLR0913  each is one fact of what is judged, named at the call
     results: Path,
     *,
     machine: str | None,
     comparison: Comparison | None,
     policy: Policy,
     metrics: Sequence[str] = (),
+    compared: Compared | None = None,
 ) -> Report:
     """Judge what lies under `results`.
 
@@ -76,6 +86,7 @@ def analyse_results(
         comparison: what to judge; None: the newest pair campaign.
         policy: margins, error rate and judged metrics.
         metrics: judge these instead of the policy's; empty: the policy's.
+        compared: `compare` measured it, so a regression counts only when fresh pairs confirm it.
 
     Raises:
         HistoryNotFound: nothing was measured here.
@@ -89,9 +100,9 @@ def analyse_results(
     # Read before anything is judged: a truncated file must stop the analysis, not the next `asv publish`.
     read_machine_results(results, name)
     selection = select(sidecars, comparison or newest_comparison(sidecars), read_traits(results))
-    report = build_report(
-        selection.evidence, policy, _provenance(selection, name), load_calibration(results, name)
-    )
+    evidence = dataclasses.replace(selection.evidence, must_confirm=compared is not None)
+    provenance = _provenance(selection, name, compared)
+    report = build_report(evidence, policy, provenance, load_calibration(results, name))
     if report.baseline is not None and not report.verdicts:
         judged = ", ".join(judged_metrics(policy, selection.accelerator))
         raise DataError(
@@ -125,15 +136,7 @@ def load_calibration(results: Path, machine: str) -> Calibration:
     return Calibration(records=read_calibration(results, machine), now=datetime.now(UTC).timestamp())
 
 
-def read_traits(results: Path) -> dict[str, MetricTraits]:
-    """What the suite says of its metrics (attributes of the `track_` functions)."""
-    return {
-        name: MetricTraits(better=Direction(info.better), exact=info.exact)
-        for name, info in read_benchmarks(results).items()
-    }
-
-
-def _provenance(selection: Selection, machine: str) -> Provenance:
+def _provenance(selection: Selection, machine: str, compared: Compared | None) -> Provenance:
     return Provenance(
         machine=machine,
         campaigns=[
@@ -142,7 +145,8 @@ def _provenance(selection: Selection, machine: str) -> Provenance:
             )
             for sidecar in selection.campaigns
         ],
-        notes=selection.notes,
+        notes=(*(compared.notes if compared else ()), *selection.notes),
+        budget_seconds=compared.budget_seconds if compared else None,
         stepwatch_version=__version__,
         created_at=datetime.now(UTC).isoformat(timespec="seconds"),
     )

@@ -15,6 +15,8 @@ from stepwatch.measure.events import (
     Event,
     GroupClosed,
     Noted,
+    PairJudged,
+    PairStarted,
     SessionFailed,
     SessionFinished,
     SessionStarted,
@@ -65,7 +67,7 @@ def describe(event: Event) -> str:
             line = f"{label(session)}: failed{', trying again' if retry else ''}: {reason}"
         case GroupClosed(benchmark=benchmark, release=release, reason=reason):
             line = f"{benchmark} on {release}: not measured any more: {reason}"
-        case EnvironmentStarted() | SessionStarted():
+        case EnvironmentStarted() | SessionStarted() | PairStarted() | PairJudged():
             pass
     return line
 

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from stepwatch.measure.campaign import PlannedSession
+    from stepwatch.model import Stage
+    from stepwatch.verdict import Verdict
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -84,6 +86,33 @@ class GroupClosed:
     reason: str
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PairStarted:
+    """A pair of a comparison begins."""
+
+    group: str
+    stage: Stage
+    number: int
+    """1-based, in its stage."""
+    seconds: float
+    """What it will take, by what is known."""
+    spent_seconds: float
+    budget_seconds: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PairJudged:
+    """Everything of a comparison was judged, at its start or after a pair."""
+
+    rows: tuple[Verdict, ...]
+    groups: tuple[str, ...]
+    """Every benchmark of the comparison, measured already or not."""
+    undecided: frozenset[str]
+    """Those of them that are measured on."""
+    spent_seconds: float
+    budget_seconds: float
+
+
 Event = (
     Noted
     | EnvironmentStarted
@@ -93,6 +122,8 @@ Event = (
     | SessionFinished
     | SessionFailed
     | GroupClosed
+    | PairStarted
+    | PairJudged
 )
 Progress = Callable[[Event], None]
 

@@ -30,6 +30,8 @@ class Job:
     """By name, every one of the comparison."""
     suite: Suite
     """The one that `benchmarks.json` describes."""
+    suite_is_the_trackers: bool = True
+    """Else it is a commit's: then `benchmarks.json` only gets what it does not describe yet."""
     sessions: int
     """Per group and side."""
     accelerator: str

@@ -10,6 +10,7 @@ import time
 from typing import TYPE_CHECKING, Literal
 
 from stepwatch.errors import UsageError
+from stepwatch.history.credibility import credible
 from stepwatch.history.sidecar import read_sidecar
 from stepwatch.measure.asv_results import freeze_machine, read_revisions
 from stepwatch.measure.campaign import SessionKey, session_key
@@ -47,6 +48,9 @@ class Ledger:
             self.files.check(revision)
         job.check_machine(self.records)
         self.writer, self.present = open_sidecar(job.results, job.header(), seed=job.seed)
+        (evidence,) = credible((self.present,))
+        self.sessions, self.failures = list(evidence.sessions), list(evidence.failures)
+        """What the campaign holds, as far as it is evidence; grows with the run."""
 
     def notes(self) -> Iterator[str]:
         """What whoever runs this should know about what is there already."""
@@ -64,7 +68,7 @@ class Ledger:
             MalformedFile: the machine file describes another machine.
             StorageFailed: no space or no permission.
         """
-        save_benchmarks(self.job.suite, self.job.results)
+        save_benchmarks(self.job.suite, self.job.results, only_new=not self.job.suite_is_the_trackers)
         if self.records.machine_class:
             freeze_machine(self.job.results, self.job.machine, {}, earlier=self.records.machine_class)
         for release in self.revisions:
@@ -90,6 +94,7 @@ class Ledger:
     def keep(self, session: RecordedSession) -> None:
         """Write a session down, then the rows that follow from it."""
         self.writer.append(session)
+        self.sessions.append(session)
         self.records.add(self.writer.header, session)
         self._derive_rows(session.place.release, session.record.benchmark)
 
@@ -103,17 +108,17 @@ class Ledger:
         benchmark: str | None = None,
     ) -> None:
         """Write down what could not be measured, and why."""
-        self.writer.append(
-            RecordedFailure(
-                place=place,
-                benchmark=benchmark,
-                release=release,
-                stage=stage,
-                reason=failed.reason,
-                detail=failed.detail,
-                at=time.time(),
-            )
+        failure = RecordedFailure(
+            place=place,
+            benchmark=benchmark,
+            release=release,
+            stage=stage,
+            reason=failed.reason,
+            detail=failed.detail,
+            at=time.time(),
         )
+        self.writer.append(failure)
+        self.failures.append(failure)
 
     def _derive_rows(self, release: str, group: str | None) -> None:
         sessions = self.records.of(release, group)

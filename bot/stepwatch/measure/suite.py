@@ -26,7 +26,7 @@ from stepwatch.measure.storage import storage_errors
 from stepwatch.releases.files import write_atomically
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Sequence
     from pathlib import Path
 
 _DISCOVERY_TIMEOUT_SECONDS = 300.0
@@ -119,19 +119,29 @@ class Suite:
         """
         wanted = set(tracks)
         groups = {name: group for name, group in self.groups().items() if group.track in wanted}
-        names = [benchmark.name for group in groups.values() for benchmark in group.benchmarks]
-        if not patterns:
-            patterns = [""] if names else []
-        chosen: set[str] = set()
-        for pattern in patterns:
-            try:
-                matched = {name.rpartition(".")[0] for name in names if re.search(pattern, name)}
-            except re.error as error:
-                raise UnknownBenchmark(f"{pattern} (not a regular expression: {error})", names[:3]) from error
-            if not matched:
-                raise UnknownBenchmark(pattern, closest_benchmarks(pattern, names))
-            chosen |= matched
+        chosen = matching_groups(groups.values(), patterns)
         return {name: group for name, group in groups.items() if name in chosen}
+
+
+def matching_groups(groups: Iterable[Group], patterns: Sequence[str]) -> set[str]:
+    """The names of the groups with a benchmark that one of `patterns` finds; all of them without a pattern.
+
+    Raises:
+        UnknownBenchmark: a pattern is no regular expression, or finds nothing.
+    """
+    names = sorted({benchmark.name for group in groups for benchmark in group.benchmarks})
+    if not patterns:
+        patterns = [""] if names else []
+    chosen: set[str] = set()
+    for pattern in patterns:
+        try:
+            matched = {name.rpartition(".")[0] for name in names if re.search(pattern, name)}
+        except re.error as error:
+            raise UnknownBenchmark(f"{pattern} (not a regular expression: {error})", names[:3]) from error
+        if not matched:
+            raise UnknownBenchmark(pattern, closest_benchmarks(pattern, names))
+        chosen |= matched
+    return chosen
 
 
 def closest_benchmarks(pattern: str, names: Sequence[str]) -> list[str]:
@@ -181,12 +191,34 @@ def _suite(folder: Path, descriptions: list[dict[str, Any]]) -> Suite:
     return Suite(folder=folder, benchmarks=benchmarks)
 
 
-def save_benchmarks(suite: Suite, results: Path) -> None:
-    """Write `benchmarks.json` as `asv run` does (every benchmark of the suite, sorted, indented)."""
-    described: Mapping[str, Any] = {benchmark.name: benchmark.description for benchmark in suite.benchmarks}
+def save_benchmarks(suite: Suite, results: Path, *, only_new: bool = False) -> None:
+    """Write `benchmarks.json` as `asv run` does (every benchmark of the suite, sorted, indented).
+
+    With `only_new` what the file describes already stays as it is.
+
+    Raises:
+        MalformedFile: the file is there, is to be added to, and is not asv's.
+        StorageFailed: no space or no permission.
+    """
+    described: dict[str, Any] = {benchmark.name: benchmark.description for benchmark in suite.benchmarks}
+    if only_new:
+        described |= _described(results / "benchmarks.json")
     text = json.dumps({**described, "version": Benchmarks.api_version}, indent=4, sort_keys=True)
     path = results / "benchmarks.json"
     with storage_errors(path):
         is_up_to_date = path.is_file() and path.read_bytes() == text.encode()
     if not is_up_to_date:
         write_atomically(path, text.encode())
+
+
+def _described(path: Path) -> dict[str, Any]:
+    """What `benchmarks.json` says, without its version; nothing where it is not there."""
+    try:
+        found = json.loads(path.read_bytes())
+    except FileNotFoundError:
+        return {}
+    except (OSError, ValueError, RecursionError) as error:
+        raise MalformedFile(path, "not asv's benchmarks", next_step="remove it") from error
+    if not isinstance(found, dict):
+        raise MalformedFile(path, "not asv's benchmarks", next_step="remove it")
+    return {name: entry for name, entry in found.items() if name != "version"}
