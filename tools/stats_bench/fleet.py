@@ -279,6 +279,5 @@ def _row(what: str, runs: list[tuple[float, float]], peer: list[float] | None) -
         low=min(work),
         high=max(work),
         apart=statistics.median(one[1] for one in runs),
-        times_faster=peer
-        and statistics.median(theirs / ours for theirs, ours in zip(peer, work, strict=True)),
+        times_faster=None if faster is None else statistics.median(faster),
     )
