@@ -83,9 +83,21 @@ def calibration_job(job: Job, *, now: float, fresh: bool) -> Job:
 
 
 def _goes_on(sidecar: Sidecar, job: Job, now: float) -> bool:
-    """Whether more pairs of `job` belong into this campaign."""
-    turns = {bool(session.record.settings.get("turns")) for session in sidecar.sessions}
-    return now - sidecar.header.created_at < STALE_DAYS * _DAY and (not turns or job.turns in turns)
+    """Whether more pairs of `job` belong into this campaign.
+
+    A session that was tried again alone took no turns; most of them say what the campaign was.
+    """
+    if now - sidecar.header.created_at > STALE_DAYS * _DAY:
+        return False
+    turns = Counter(bool(session.record.settings.get("turns")) for session in sidecar.sessions)
+    if turns and turns.most_common(1)[0][0] != job.turns:
+        return False
+    versions = {name: str(one.benchmarks[0].description.get("version")) for name, one in job.groups.items()}
+    records = [session.record for session in sidecar.sessions if session.record.benchmark in versions]
+    return all(
+        record.settings.get("benchmark_version", "?") in ("?", versions[record.benchmark])
+        for record in records
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -28,10 +28,16 @@ POWER = 0.9
 """How often a change must be called to count as detectable."""
 CONFIDENCE = 0.95
 REPLAYS = 2000
+"""For a rate."""
+_SHIFTED_REPLAYS = 1000
+"""For each effect tried: the standard error of a power of .9 is then below .01."""
 _WORLDS = 40
 """Bootstrap worlds: other sets of pairs that this machine might have given."""
-_REPLAYS_PER_WORLD = 200
-_HALVINGS = 12
+_REPLAYS_PER_WORLD = 100
+_HALVINGS, _HALVINGS_PER_WORLD = 12, 7
+_SMALLEST_LOG = 1e-4
+_WORLD_SPAN = 3.0
+"""Worlds are searched from this part of the effect that was found."""
 _TAIL = (1 - CONFIDENCE) / 2
 _NORMAL_90 = 1.2815515655446004
 """The .9 quantile of the standard normal distribution."""
@@ -122,10 +128,13 @@ def detectable(places: ArrayLike, rule: Rule, *, pairs: int, seed: int) -> Detec
     """
     recorded = _checked(places)
     rng = np.random.default_rng(seed)
-    (effect,) = _smallest_found(replay(recorded[None], rng, replays=REPLAYS, pairs=pairs), rule)
+    largest = math.log1p(LARGEST_EFFECT)
+    replays = replay(recorded[None], rng, replays=_SHIFTED_REPLAYS, pairs=pairs)
+    (effect,) = _smallest_found(replays, rule, (_SMALLEST_LOG, largest), halvings=_HALVINGS)
+    span = max(min(float(effect), largest) / _WORLD_SPAN, _SMALLEST_LOG), largest
     worlds = replay(_worlds(recorded, rng), rng, replays=_REPLAYS_PER_WORLD, pairs=pairs)
+    effects = _smallest_found(worlds, rule, span, halvings=_HALVINGS_PER_WORLD)
     # `lower` and `higher`, not between them: half way to "beyond everything tried" is no effect.
-    effects = _smallest_found(worlds, rule)
     low = float(np.quantile(effects, _TAIL, method="lower"))
     high = float(np.quantile(effects, 1 - _TAIL, method="higher"))
     return Detectable(
@@ -224,18 +233,23 @@ def _block_index(
     return index
 
 
-def _smallest_found(replays: NDArray[np.float64], rule: Rule) -> NDArray[np.float64]:
-    """The smallest log effect found with probability `POWER` in each of W sets; infinite: none tried is.
+def _smallest_found(
+    replays: NDArray[np.float64], rule: Rule, span: tuple[float, float], *, halvings: int
+) -> NDArray[np.float64]:
+    """The smallest log effect found with probability `POWER`, in each of W sets; infinite: none in the span.
+
+    Bisection on a logarithmic scale, so that small effects are as precise as large ones.
 
     Args:
         replays: shape (W, R, n), as of identical code.
         rule: the decision rule.
+        span: smallest and largest log effect tried, positive.
+        halvings: of the span.
     """
-    low = np.zeros(replays.shape[0])
-    high = np.full(replays.shape[0], math.log1p(LARGEST_EFFECT))
+    low, high = (np.full(replays.shape[0], end) for end in span)
     reachable = _power(replays, rule, high) >= POWER
-    for _ in range(_HALVINGS):
-        middle = (low + high) / 2
+    for _ in range(halvings):
+        middle = np.sqrt(low * high)
         found = _power(replays, rule, middle) >= POWER
         low, high = np.where(found, low, middle), np.where(found, middle, high)
     return np.where(reachable, high, math.inf)
