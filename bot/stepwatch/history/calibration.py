@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 CALIBRATION_FILE = "calibration.jsonl"
+CAMPAIGN_PREFIX = "calibration-"
+"""How the campaigns are called that calibrations are made from."""
 _END_OF_CALENDAR = 253_402_300_800.0
 _NEXT_STEP = "take out this line, or move the file away and run `stepwatch calibrate` again"
 
@@ -35,6 +37,11 @@ _LINE = msgspec.json.Decoder(CalibrationRecord)
 def calibration_path(results: Path, machine: str) -> Path:
     """Where the calibrations of a machine lie."""
     return results / machine / CALIBRATION_FILE
+
+
+def is_calibration(campaign: str) -> bool:
+    """Whether a campaign was measured to calibrate: nobody's comparison."""
+    return campaign.startswith(CAMPAIGN_PREFIX)
 
 
 def read_calibration(results: Path, machine: str) -> tuple[CalibrationRecord, ...]:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from stepwatch.errors import DataError, HistoryNotFound, UsageError
+from stepwatch.history.calibration import is_calibration
 from stepwatch.history.credibility import credible
 from stepwatch.history.sidecar import SESSIONS_FOLDER, Sidecar, find_sidecars, read_sidecar
 from stepwatch.model import Side
@@ -80,7 +81,9 @@ def read_campaigns(results: Path, machine: str) -> tuple[Sidecar, ...]:
 
 
 def newest_comparison(sidecars: Sequence[Sidecar]) -> Comparison:
-    """The comparison that is meant when none is named: the newest pair campaign, self-tests last.
+    """The comparison that is meant when none is named: the newest pair campaign.
+
+    A calibration is meant only where nothing else is, a self-test last.
 
     Raises:
         UsageError: nothing was measured in pairs.
@@ -90,7 +93,9 @@ def newest_comparison(sidecars: Sequence[Sidecar]) -> Comparison:
         raise UsageError(
             "no pair was measured yet: run `stepwatch measure A..B`, or name one release to see its twins"
         )
-    newest = max(pairs, key=lambda header: (not header.plant, header.created_at))
+    newest = max(
+        pairs, key=lambda header: (not header.plant, not is_calibration(header.campaign), header.created_at)
+    )
     return Comparison(baseline=newest.baseline, contender=newest.contender or "", plant=newest.plant)
 
 

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from stepwatch.errors import DataError
-from stepwatch.history.calibration import calibration_path, fault_of
+from stepwatch.history.calibration import CAMPAIGN_PREFIX, calibration_path, fault_of
 from stepwatch.history.sidecar import find_sidecars, read_sidecar
 from stepwatch.measure.records import OVERHEAD_SECONDS
 from stepwatch.measure.storage import append_line
@@ -56,7 +56,7 @@ if TYPE_CHECKING:
 LONGEST_REPLAY = 60
 """Pairs of a replay; what a budget pays beyond them changes little and costs much."""
 _DAY = 86_400.0
-_NAME = re.compile(r"calibration-(.+)-([0-9]{1,6})")
+_NAME = re.compile(CAMPAIGN_PREFIX + r"(.+)-([0-9]{1,6})")
 
 
 def calibration_job(job: Job, *, now: float, fresh: bool) -> Job:
@@ -79,7 +79,7 @@ def calibration_job(job: Job, *, now: float, fresh: bool) -> Job:
     last = max(earlier, default=0)
     goes_on = last and not fresh and _goes_on(read_sidecar(earlier[last]), job, now)
     number = last if goes_on else last + 1
-    return dataclasses.replace(job, campaign=f"calibration-{release}-{number}")
+    return dataclasses.replace(job, campaign=f"{CAMPAIGN_PREFIX}{release}-{number}")
 
 
 def _goes_on(sidecar: Sidecar, job: Job, now: float) -> bool:

@@ -253,6 +253,7 @@ def test_the_newest_pair_campaign_is_meant_and_a_self_test_last(tmp_path: Path) 
     write(tmp_path, header(campaign="new", created_at=2.0), [])
     write(tmp_path, header(campaign="plant", created_at=3.0, plant="mlp=1.1"), [])
     write(tmp_path, header(campaign="alone", baseline=None, created_at=4.0), [])
+    write(tmp_path, header(campaign="calibration-jax-0.4.33-1", baseline=NEW, created_at=5.0), [])
     assert newest_comparison(read_campaigns(tmp_path, "lab")) == RANGE
 
 
