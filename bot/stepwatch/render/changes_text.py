@@ -53,7 +53,7 @@ def headline(judged: Sequence[SeriesChanges]) -> str:
     parts = [f"{changed} of {_count(len(judged), 'series', 'series')} changed"]
     if changes:
         worse = sum(change.direction == "worse" for change in changes)
-        parts[0] += f": {worse} worse, {len(changes) - worse} better"
+        parts[0] += f": {_count(worse, 'change', 'changes')} worse, {len(changes) - worse} better"
     drifting = sum(series.drift is not None for series in judged)
     short = sum(series.too_short for series in judged)
     parts += [f"{drifting} drifting"] if drifting else []

@@ -47,7 +47,8 @@ class Alert:
     supported: bool
     """Whether all data still show a change there; else it was probably a false alarm."""
     recovered: Moment | None
-    """Where the level came back to within the minimal effect of the one before."""
+    """Where the level came back to within the minimal effect of the one before; None also where there was no
+    change to recover from."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -91,7 +92,9 @@ def judge_alerts(
                 unit=series.unit,
                 points_late=int(np.count_nonzero(~np.isnan(series.values[place : one.at + 1]))),
                 supported=supported,
-                recovered=_recovery(series, one.change, place, found.changes, min_effect),
+                recovered=_recovery(series, one.change, place, found.changes, min_effect)
+                if supported
+                else None,
             )
         )
     return alerts

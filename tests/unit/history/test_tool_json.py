@@ -117,6 +117,14 @@ def test_only_aggregates_leave_the_median_and_units_are_scaled(tmp_path: Path) -
     assert list(read(tmp_path)[0].revisions) == ["0001", "0002"]
 
 
+HOURS = json.dumps(
+    {
+        "benchmarks": [{"name": "a", "real_time": 1, "time_unit": "h"}],
+        "context": {"date": "2026-01-01"},
+    }
+)
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [
@@ -127,10 +135,7 @@ def test_only_aggregates_leave_the_median_and_units_are_scaled(tmp_path: Path) -
         ('{"benchmarks": [{}], "datetime": "2026-01-01"}', "x.json: not pytest-benchmark's: Object missing"),
         ('{"benchmarks": [{}], "context": {}}', "x.json: not Google Benchmark's: Object missing"),
         ('{"benchmarks": [], "context": {}}', "x.json:context.date: '' is no ISO 8601 time"),
-        (
-            '{"benchmarks": [{"name": "a", "real_time": 1, "time_unit": "h"}], "context": {"date": "20260101"}}',
-            "x.json:a: unknown time_unit 'h'",
-        ),
+        (HOURS, "x.json:a: unknown time_unit 'h'"),
         ("[" * 100_000, "x.json: not a JSON file"),
     ],
 )

@@ -1,0 +1,106 @@
+"""Executors: the same results in the same order wherever the work runs, and clear words when it cannot."""
+
+from __future__ import annotations
+
+import builtins
+import os
+import signal
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from stepwatch.errors import DataError, UsageError
+from stepwatch.history import executors
+from stepwatch.history.executors import AUTO, Choice, in_order, open_executor, parse_executor
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+
+@pytest.mark.parametrize(
+    ("text", "choice"),
+    [
+        ("serial", Choice(kind="serial")),
+        ("processes", Choice(kind="processes")),
+        ("processes:3", Choice(kind="processes", processes=3)),
+        ("dask://h.example:8786", Choice(kind="dask", address="tcp://h.example:8786")),
+    ],
+)
+def test_what_can_be_asked_for(text: str, choice: Choice) -> None:
+    assert parse_executor(text) == choice
+
+
+@pytest.mark.parametrize(
+    "text", ["", "threads", "processes:0", "processes:x", "dask://host", "dask://:x", "serial:2"]
+)
+def test_what_cannot(text: str) -> None:
+    with pytest.raises(UsageError, match="give serial, processes, processes:N or dask://HOST:PORT"):
+        parse_executor(text)
+
+
+def square(number: int) -> int:
+    return number * number
+
+
+def die(number: int) -> int:
+    if number == 3:
+        os.kill(os.getpid(), signal.SIGKILL)
+    return number
+
+
+@pytest.mark.parametrize("choice", [AUTO, Choice(kind="serial"), Choice(kind="processes", processes=2)])
+def test_results_come_in_the_order_of_the_batches(choice: Choice) -> None:
+    with open_executor(choice, 0) as executor:
+        assert list(executor.run(square, range(20))) == [square(number) for number in range(20)]
+
+
+def test_a_pool_is_used_by_itself_only_where_it_pays(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: {0, 1})
+    with open_executor(AUTO, executors._POOL_PAYS - 1) as executor:
+        assert isinstance(executor, executors._Serial)
+    with open_executor(AUTO, executors._POOL_PAYS) as executor:
+        assert isinstance(executor, executors._Processes)
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: {0})
+    with open_executor(AUTO, executors._POOL_PAYS) as executor:
+        assert isinstance(executor, executors._Serial)
+
+
+def test_a_killed_worker_process_is_one_line() -> None:
+    with (
+        pytest.raises(DataError, match="a worker process was killed, perhaps for its memory; try fewer"),
+        open_executor(Choice(kind="processes", processes=2), 0) as executor,
+    ):
+        list(executor.run(die, range(6)))
+
+
+def test_only_a_bounded_number_of_batches_is_under_way() -> None:
+    under_way: list[int] = []
+
+    class Later:
+        def __init__(self, number: int) -> None:
+            under_way.append(number)
+            self.number = number
+
+        def result(self) -> int:
+            assert len(under_way) <= 4
+            under_way.remove(self.number)
+            return self.number
+
+    assert list(in_order(Later, range(20), 4)) == list(range(20))
+
+
+def test_without_dask_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    real: Callable[..., Any] = builtins.__import__
+
+    def absent(name: str, *rest: Any) -> Any:
+        if name == "stepwatch.history.dask_cluster":
+            raise ModuleNotFoundError(name)
+        return real(name, *rest)
+
+    monkeypatch.setattr(builtins, "__import__", partial(absent))
+    with (
+        pytest.raises(DataError, match=r"needs Dask: pip install 'stepwatch\[fleet\]'"),
+        open_executor(Choice(kind="dask", address="tcp://127.0.0.1:1"), 0),
+    ):
+        pass
