@@ -51,7 +51,7 @@ def fingerprint(piece: Piece) -> str:
     base = piece.subject.split(" ", maxsplit=1)[0]
     if base in PARTS:
         paths += [path for part in PARTS[base] for path in sorted(OURS.glob(part))]
-        paths.append(HERE / "ours.py")
+        paths += [HERE / "ours.py", HERE / "sequential.py", *sorted(HERE.glob("fleet*.py"))]
     else:
         paths += sorted((HERE / "peers").glob("*.py"))
     versions = ["numpy", "scipy", *([DISTRIBUTIONS[base]] if base in DISTRIBUTIONS else [])]

@@ -82,7 +82,7 @@ def section(plan: Plan, values: dict[str, Value]) -> Section:
         rows.append([*row, f"{_series(plan, method, 0)} / {_series(plan, method, 1)}"])
     curves = [
         Curve(
-            label=methods.title(method).strip("*"),
+            label=methods.title(method).replace("*", "").replace("`", ""),
             x=[point[0] for point in points],
             y=[point[1] for point in points],
             ours=method == methods.OURS,

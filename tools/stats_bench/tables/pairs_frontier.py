@@ -53,28 +53,25 @@ def _power(value: dict[str, float]) -> float:
     return value["slower"] / value["runs"]
 
 
+def _curve(values: dict[str, Value], method: str, noise: str, floors: tuple[float, ...]) -> Curve:
+    correlated = noise == "ar1"
+    mine = method == "ours"
+    return Curve(
+        label=f"{sequential.TITLES[method].strip('*')}, {'AR(1) 0.5' if correlated else noise}",
+        x=[_called(values[f"{method}/{noise}/0.0/{floor}"]) for floor in floors],
+        y=[_power(values[f"{method}/{noise}/0.02/{floor}"]) for floor in floors],
+        ours=mine,
+        line="--" if correlated else "-",
+        hollow=correlated,
+        notes=tuple(f"{floor:.2%}" for floor in floors) if mine and correlated else (),
+    )
+
+
 def _curves(values: dict[str, Value]) -> list[Curve]:
-    curves = []
-    for noise in ("normal", "ar1"):
-        label = "AR(1) 0.5" if noise == "ar1" else noise
-        curves.append(
-            Curve(
-                label=f"stepwatch, {label}",
-                x=[_called(values[f"ours/{noise}/0.0/{floor}"]) for floor in FLOORS],
-                y=[_power(values[f"ours/{noise}/0.02/{floor}"]) for floor in FLOORS],
-                ours=noise == "normal",
-                notes=tuple(f"{floor:.2%}" for floor in FLOORS) if noise == "ar1" else (),
-            )
-        )
-        for peer in PEERS:
-            curves.append(
-                Curve(
-                    label=f"{sequential.TITLES[peer]}, {label}",
-                    x=[_called(values[f"{peer}/{noise}/0.0/0.0"])],
-                    y=[_power(values[f"{peer}/{noise}/0.02/0.0"])],
-                )
-            )
-    return curves
+    methods = [("ours", FLOORS), *((peer, (0.0,)) for peer in PEERS)]
+    return [
+        _curve(values, method, noise, floors) for noise in ("normal", "ar1") for method, floors in methods
+    ]
 
 
 def section(plan: Plan, values: dict[str, Value]) -> Section:
@@ -98,7 +95,8 @@ def section(plan: Plan, values: dict[str, Value]) -> Section:
     )
     text = f"""\
 {plan.pick(4000, 1000)} comparisons per cell, between-session sd 1 %, at most {sequential.CAP} pairs, minimal
-effect 2 %. Cells: A/A false alarms; power at +2 / +3 % (mean pairs at +2 %). The dotted lines of the plot are the goals.
+effect 2 %. Cells: A/A false alarms; power at +2 / +3 % (mean pairs at +2 %). The dotted
+lines of the plot are the goals.
 
 ![False alarms against power over the floors](img/{IMAGE})
 

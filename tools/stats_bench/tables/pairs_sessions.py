@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from stats_bench import generators, metrics, ours
 from stats_bench.peers import pairwise
-from stats_bench.plan import Goal, Piece, Plan, Section, Value, between, grid, rng
+from stats_bench.plan import Piece, Plan, Section, Value, at_least, between, grid, rng
 
 NAME = "pairs-sessions"
 TITLE = "Pairs: iterations, sessions and what others do with them"
@@ -73,7 +73,6 @@ def section(plan: Plan, values: dict[str, Value]) -> Section:
     """A/A rate, then power, per scenario."""
     names = {name: title for name, (_, title) in (OURS | PEERS).items()}
     rows = []
-    goals: list[Goal] = []
     for name, title in names.items():
         row = [title]
         for scenario, effects in EFFECTS.items():
@@ -83,6 +82,16 @@ def section(plan: Plan, values: dict[str, Value]) -> Section:
                 cells.append(f"{(right if effect else called) / runs:.3f}")
             row.append(" / ".join(cells))
         rows.append(row)
+    runs, _, right = values["ours-bare/gpu/0.01"]
+    goals = [
+        at_least(
+            "power at +1 %, GPU-like sessions, at most 10 pairs, floor 0, min effect 0",
+            0.95,
+            right / runs,
+            metrics.binomial_interval(right, runs),
+            ".3f",
+        )
+    ]
     spread = metrics.binomial_interval(25, 500)
     text = f"""\
 {SESSIONS} adjacent pairs of sessions, 10 iterations each; A/A rate, then power at the effects named.
