@@ -5,13 +5,17 @@ from __future__ import annotations
 import builtins
 import os
 import signal
+import socket
+from concurrent.futures import Future
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import pytest
+from distributed import KilledWorker
 
+from stepwatch import __version__
 from stepwatch.errors import DataError, UsageError
-from stepwatch.history import executors
+from stepwatch.history import dask_cluster, executors
 from stepwatch.history.executors import AUTO, Choice, in_order, open_executor, parse_executor
 
 if TYPE_CHECKING:
@@ -104,3 +108,82 @@ def test_without_dask_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -
         open_executor(Choice(kind="dask", address="tcp://127.0.0.1:1"), 0),
     ):
         pass
+
+
+class FakeClient:
+    """A cluster of workers that all run here."""
+
+    versions: ClassVar[dict[str, str]] = {"tcp://w:1": __version__, "tcp://w:2": __version__}
+    fault: ClassVar[Exception | None] = None
+
+    def __init__(self, address: str, **_: Any) -> None:
+        self.address = address
+
+    def __enter__(self) -> FakeClient:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        pass
+
+    def run(self, function: Callable[[], str]) -> dict[str, str]:
+        assert function() == __version__
+        if self.fault:
+            raise self.fault
+        return self.versions
+
+    def submit(self, work: Callable[[int], int], batch: int, *, pure: bool) -> Future[int]:
+        assert not pure
+        future: Future[int] = Future()
+        if batch < 0:
+            future.set_exception(KilledWorker("square", None, 3))
+        else:
+            future.set_result(work(batch))
+        return future
+
+
+CLUSTER = Choice(kind="dask", address="tcp://h:1")
+
+
+@pytest.fixture
+def fake(monkeypatch: pytest.MonkeyPatch) -> type[FakeClient]:
+    monkeypatch.setattr(dask_cluster, "Client", FakeClient)
+    return FakeClient
+
+
+@pytest.mark.usefixtures("fake")
+def test_a_cluster_keeps_the_order_too() -> None:
+    with open_executor(CLUSTER, 0) as executor:
+        assert list(executor.run(square, range(9))) == [square(number) for number in range(9)]
+        with pytest.raises(DataError, match="the Dask cluster at tcp://h:1 gave up: Attempted to run task"):
+            list(executor.run(square, [1, -1]))
+
+
+@pytest.mark.parametrize(
+    ("versions", "fault", "message"),
+    [
+        ({}, None, "has no worker; start some with `dask worker`"),
+        ({"w": "0.0.1"}, None, f"worker w has stepwatch 0.0.1, this is {__version__}; install the same"),
+        ({}, ModuleNotFoundError("stepwatch"), r"cannot run stepwatch \(ModuleNotFoundError\); install it"),
+    ],
+)
+def test_a_cluster_that_cannot_be_used_is_one_line(
+    fake: type[FakeClient],
+    monkeypatch: pytest.MonkeyPatch,
+    versions: dict[str, str],
+    fault: Exception | None,
+    message: str,
+) -> None:
+    monkeypatch.setattr(fake, "versions", versions)
+    monkeypatch.setattr(fake, "fault", fault)
+    with pytest.raises(DataError, match=message), open_executor(CLUSTER, 0):
+        pass
+
+
+def test_nobody_listens(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(dask_cluster, "_CONNECT_SECONDS", 0.5)
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        address = f"tcp://127.0.0.1:{taken.getsockname()[1]}"
+        message = f"no Dask scheduler answers at {address}; start one, or check the address"
+        with pytest.raises(DataError, match=message), open_executor(Choice(kind="dask", address=address), 0):
+            pass
