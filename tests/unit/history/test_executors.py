@@ -8,7 +8,8 @@ import signal
 import socket
 from concurrent.futures import Future
 from functools import partial
-from typing import TYPE_CHECKING, Any, ClassVar
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import pytest
 from distributed import KilledWorker
@@ -119,7 +120,7 @@ class FakeClient:
     def __init__(self, address: str, **_: Any) -> None:
         self.address = address
 
-    def __enter__(self) -> FakeClient:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -135,7 +136,7 @@ class FakeClient:
         assert not pure
         future: Future[int] = Future()
         if batch < 0:
-            future.set_exception(KilledWorker("square", None, 3))
+            future.set_exception(KilledWorker("square", SimpleNamespace(address="tcp://w:1"), 3))
         else:
             future.set_result(work(batch))
         return future
