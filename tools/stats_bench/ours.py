@@ -48,25 +48,14 @@ def log_ratios(base: Floats, head: Floats) -> Floats:
 
 def sequential(
     differences: Floats, *, floor: float, min_effect: float, alpha: float = 0.05
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Outcome codes and pairs used, looking after every pair."""
-    beyond, within = math.log1p(floor), math.log1p(min_effect)
-    codes = np.zeros(len(differences), dtype=int)
-    used = np.full(len(differences), differences.shape[1])
-    for row, values in enumerate(differences):
-        for n in range(4, values.size + 1):
-            test = stats.PairedTest.of(values[:n])
-            if test.log_e_beyond(beyond) >= -math.log(alpha):
-                codes[row], used[row] = np.sign(test.centre), n
-                break
-            interval = test.interval(alpha)
-            if -within <= interval.low and interval.high <= within and within:
-                codes[row], used[row] = 2, n
-                break
-    return codes, used
+) -> tuple[NDArray[np.int8], NDArray[np.int64]]:
+    """Outcome codes and pairs used, looking after every pair; from shape (repetitions, pairs)."""
+    margins = stats.Margins(floor=floor, min_effect=min_effect, alpha=alpha)
+    decisions = stats.sequential_outcomes(differences, margins)
+    return decisions.codes, decisions.pairs
 
 
 def family(differences: Floats, *, floor: float = 0.0025, alpha: float = 0.05) -> NDArray[np.bool_]:
     """Which benchmarks of a report are called, shape (benchmarks, pairs) to (benchmarks,)."""
-    beyond = math.log1p(floor)
-    return stats.e_bh([stats.PairedTest.of(row).log_e_beyond(beyond) for row in differences], alpha=alpha)
+    tests = [stats.PairedTest.of(row) for row in differences]
+    return stats.e_bh(stats.log_e_beyond(tests, math.log1p(floor)), alpha=alpha)

@@ -14,16 +14,18 @@ from stats_bench import ours
 from stats_bench.store import Store
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from concurrent.futures import Future
     from pathlib import Path
 
     from stats_bench.plan import Piece, Value
 
 
-def _prepare() -> None:
-    """A worker leaves Ctrl-C to its parent and compiles nothing while it is timed."""
+def _prepare(subjects: set[str]) -> None:
+    """A worker leaves Ctrl-C to its parent, and has compiled what it will need before its first piece."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    ours.warm_up()
+    if "ours" in subjects:
+        ours.warm_up()
 
 
 def _timed(piece: Piece) -> tuple[Value, float]:
@@ -74,18 +76,18 @@ def run(work: dict[str, list[Piece]], folder: Path) -> dict[str, dict[str, Value
     together = [entry for entry in todo if not entry[1].alone]
     if together:
         _pool(together, keep)
-    ours.warm_up()
     for table, piece in todo:
         if piece.alone:
             keep(table, piece, *_timed(piece))
     return values
 
 
-def _pool(todo: list[tuple[str, Piece]], keep: object) -> None:
+def _pool(todo: list[tuple[str, Piece]], keep: Callable[[str, Piece, Value, float], None]) -> None:
     """Run pieces in as many processes as there are cores."""
     context = multiprocessing.get_context("spawn")
     jobs = len(os.sched_getaffinity(0))
-    pool = ProcessPoolExecutor(jobs, mp_context=context, initializer=_prepare)
+    subjects = {piece.subject for _, piece in todo}
+    pool = ProcessPoolExecutor(jobs, mp_context=context, initializer=_prepare, initargs=(subjects,))
     try:
         waiting: dict[Future[tuple[Value, float]], tuple[str, Piece]] = {
             pool.submit(_timed, piece): (table, piece) for table, piece in todo

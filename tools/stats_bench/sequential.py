@@ -35,13 +35,14 @@ def judge(method: str, *, floor: float, min_effect: float) -> Judge:
     """The judge behind a name; the margins (fractions) are stepwatch's, the textbook ones have none."""
     if method == OURS:
         return partial(ours.sequential, floor=floor, min_effect=min_effect)
-    return {
+    textbook: dict[str, Judge] = {
         "plain": pairwise.plain_e_process,
         "plain-equivalence": partial(pairwise.plain_e_process, margin=float(np.log1p(0.02))),
         "peeking": pairwise.peeking_t,
         "obrien-fleming": pairwise.obrien_fleming,
         "fixed": pairwise.fixed_t,
-    }[method]
+    }
+    return textbook[method]
 
 
 def draw(
@@ -62,7 +63,7 @@ def draw(
     return generators.pair_noise(noise, generator, repetitions, pairs) + np.log1p(effect)
 
 
-def tally(codes: NDArray[np.int64], used: NDArray[np.int64]) -> dict[str, float]:
+def tally(codes: NDArray[np.signedinteger], used: NDArray[np.int64]) -> dict[str, float]:
     """Counts of the outcomes, and the pairs used."""
     return {
         "runs": int(codes.size),

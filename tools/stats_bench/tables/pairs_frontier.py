@@ -16,7 +16,9 @@ PEERS = ("plain", "peeking", "obrien-fleming", "fixed")
 IMAGE = "pairs-frontier.svg"
 
 
-def outcomes(*, method: str, noise: str, effect: float, floor: float, seed: int, repetitions: int) -> dict:
+def outcomes(
+    *, method: str, noise: str, effect: float, floor: float, seed: int, repetitions: int
+) -> dict[str, float]:
     """Outcomes at one floor."""
     differences = sequential.draw(noise, rng(seed, NAME, noise, effect), repetitions, effect=effect)
     return sequential.tally(*sequential.judge(method, floor=floor, min_effect=0.02)(differences))
