@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import msgspec
 from evidence_factory import NEW, OLD, calibration_record, evidence, failure, noisy, report_of, session
 
 from stepwatch.model import Side
 from stepwatch.policy import Policy
 from stepwatch.stats.calibration import Detectable, FalseAlarms
-from stepwatch.verdict import Confirmation
 from stepwatch.verdict.calibration import Calibration
 
 if TYPE_CHECKING:
@@ -153,19 +151,13 @@ def confirmed() -> Report:
     """What fresh pairs can say of a suspected regression."""
     names = ("mlp", "gpt", "embed", "conv")
     sessions = [one for name in names for one in released(f"{name}.bench.JaxJit", 1.39, 8)]
-    made = report_of(evidence(sessions), STEP)
-    ratio = {"ratio": 1.38, "ratio_low": 1.34, "ratio_high": 1.42, "e_value": 4000.0}
-    outcomes = (
-        Confirmation(outcome="confirmed", sessions=9, **ratio),
-        Confirmation(outcome="refuted", sessions=9, ratio=1.0, ratio_low=0.99, ratio_high=1.01, e_value=0.1),
-        Confirmation(outcome="inconclusive", sessions=1, ratio=1.2),
-        Confirmation(outcome="pending", sessions=0),
-    )
-    rows = [
-        msgspec.structs.replace(row, confirmation=outcome)
-        for row, outcome in zip(made.verdicts, outcomes, strict=True)
+    fresh = [
+        *released("mlp.bench.JaxJit", 1.38, 9),
+        *released("gpt.bench.JaxJit", 1.0, 9, noise=0.002),
+        *released("embed.bench.JaxJit", 1.2, 1),
     ]
-    return msgspec.structs.replace(made, verdicts=rows)
+    found = evidence(sessions, fresh=tuple(fresh), must_confirm=True, contender="commit/1a2b3c4d5e6f")
+    return report_of(found, STEP, budget_seconds=1200.0)
 
 
 def scenarios() -> dict[str, Report]:

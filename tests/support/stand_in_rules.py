@@ -35,6 +35,8 @@ class TProcessRule:
     """
 
     alpha: float = 0.05
+    family: int = 1
+    """Rows judged together: a lone change among them needs that many times the evidence."""
     floor: float = 0.01
     min_effect: float = 0.02
 
@@ -53,7 +55,7 @@ class TProcessRule:
             log_e = -0.5 * math.log(k) + n / 2 * (np.log1p(t**2 / (n - 1)) - np.log1p(t**2 / ((n - 1) * k)))
             r = (k / self.alpha**2) ** (1 / n)
             half = error * math.sqrt((n - 1) * (r - 1) / (1 - r / k)) if r < k else np.inf
-            called = running & (log_e >= -math.log(self.alpha))
+            called = running & (log_e >= math.log(self.family / self.alpha))
             inside = running & ~called & (np.abs(mean) + half <= margin)
             direction[called] = np.sign(mean[called])
             unchanged |= inside

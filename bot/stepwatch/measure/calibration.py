@@ -141,7 +141,7 @@ class _Row:
 def calibrate(
     evidence: Evidence,
     policy: Policy,
-    rule: Callable[[float], Rule],
+    rule: Callable[[int], Rule],
     *,
     machine: str,
     budget_seconds: float,
@@ -155,7 +155,7 @@ def calibrate(
     Args:
         evidence: the pairs of one calibration campaign.
         policy: margins and judged metrics.
-        rule: error rate of a row -> the sequential decision rule at the policy's margins.
+        rule: how many rows are judged together -> the sequential decision rule at the policy's margins.
         machine: whose sessions they are.
         budget_seconds: of the comparison that the detectable effect is stated for.
     """
@@ -185,8 +185,8 @@ def calibrate(
             pair_seconds=seconds[row.benchmark.rpartition(".")[0]],
             budget_pairs=budget_pairs,
             family=family,
-            false_alarms=_false_alarms(row, rule(policy.alpha), budget_pairs) if enough else None,
-            detectable=_detectable(row, rule(policy.alpha / family), budget_pairs) if enough else None,
+            false_alarms=_false_alarms(row, rule(1), budget_pairs) if enough else None,
+            detectable=_detectable(row, rule(family), budget_pairs) if enough else None,
             largest_effect=LARGEST_EFFECT,
         )
 

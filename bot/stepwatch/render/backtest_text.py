@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
-from stepwatch.render.changes_text import blame_range, bullets, ratio_text, short_revision
+from stepwatch.render.changes_text import blame_range, bullets, count, ratio_text, short_revision
 from stepwatch.render.escape import plain
 
 if TYPE_CHECKING:
@@ -32,7 +32,8 @@ def render_backtest(
 
 def _totals(totals: Totals) -> list[str]:
     span = "" if totals.months is None else f", {totals.months:.1f} months"
-    lines = [f"{totals.alerts} alerts in {totals.series} series, {totals.points:,} points{span}"]
+    alerts = count(totals.alerts, "alert", "alerts")
+    lines = [f"{alerts} in {totals.series} series, {count(totals.points, 'point', 'points')}{span}"]
     if not totals.alerts:
         return lines
     if totals.per_month is not None:
@@ -56,7 +57,7 @@ def _alerts(alerts: Sequence[Alert]) -> str:
 def _alert(alert: Alert) -> list[str]:
     change = alert.change
     ratio = ratio_text(change.ratio, change.ratio_low, change.ratio_high)
-    late = f"{alert.points_late} point{'' if alert.points_late == 1 else 's'} late"
+    late = f"{count(alert.points_late, 'point', 'points')} late"
     place = f"at {short_revision(change.revision)} (index {change.index})"
     lines = [
         plain(alert.series),

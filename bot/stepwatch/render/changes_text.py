@@ -50,10 +50,10 @@ def headline(judged: Sequence[SeriesChanges]) -> str:
     """The outcome in one line."""
     changes = [change for series in judged for change in series.changes]
     changed = sum(bool(series.changes) for series in judged)
-    parts = [f"{changed} of {_count(len(judged), 'series', 'series')} changed"]
+    parts = [f"{changed} of {count(len(judged), 'series', 'series')} changed"]
     if changes:
         worse = sum(change.direction == "worse" for change in changes)
-        parts[0] += f": {_count(worse, 'change', 'changes')} worse, {len(changes) - worse} better"
+        parts[0] += f": {count(worse, 'change', 'changes')} worse, {len(changes) - worse} better"
     drifting = sum(series.drift is not None for series in judged)
     short = sum(series.too_short for series in judged)
     parts += [f"{drifting} drifting"] if drifting else []
@@ -88,6 +88,11 @@ def bullets(title: str, notes: Sequence[str], width: int) -> str:
         line for note in notes[:_NOTES_SHOWN] for line in _wrapped(plain(note, 400), width, "  ", "    ")
     ]
     return "\n".join([title, *lines, *([f"  ... and {more} more"] if more > 0 else [])])
+
+
+def count(number: int, one: str, many: str) -> str:
+    """`1 point`, `1,200 points`."""
+    return f"{number:,} {one if number == 1 else many}"
 
 
 def _section(title: str, lines: Sequence[str], members: Sequence[SeriesChanges]) -> str:
@@ -128,7 +133,7 @@ def _p_value(p_value: float) -> str:
 
 
 def _points(series: SeriesChanges) -> str:
-    points = _count(series.points, "point", "points")
+    points = count(series.points, "point", "points")
     missing = series.points - series.measured
     return f"{points}, {missing} missing" if missing else points
 
@@ -151,7 +156,3 @@ def _wrapped(text: str, width: int, first: str, rest: str) -> list[str]:
         break_long_words=False,
         break_on_hyphens=False,
     )
-
-
-def _count(number: int, one: str, many: str) -> str:
-    return f"{number} {one if number == 1 else many}"

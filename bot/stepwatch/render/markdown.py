@@ -174,16 +174,20 @@ def _failures(report: Report, rows: int) -> str:
 
 def _method(report: Report) -> str:
     policy = report.policy
-    floor, effect = format_percent(policy.floor), format_percent(policy.min_effect)
+    alpha, floor = f"{policy.alpha:.2g}", format_percent(policy.floor)
+    unchanged = (
+        f"`unchanged` means proven to be smaller than {format_percent(policy.min_effect)}"
+        if policy.min_effect
+        else "no minimal effect is set, so nothing is called `unchanged`"
+    )
     return (
-        "A session is one fresh process; sessions of both sides alternate in random order, and one number "
-        "of each (its better decile) goes into the test. Times: an anytime-valid paired test on log ratios "
-        f"(a t e-process), e-BH over all rows at a false discovery rate of {policy.alpha:.2g}. A change is "
-        f"called when it is proven to exceed {floor}; `unchanged` means that the whole "
-        f"{1 - policy.alpha:.0%} interval lies within {effect}. Metrics that repeat exactly (bytes, counts) "
-        "are compared exactly. Ratios are contender / baseline. *Detects* names the smallest lone change "
-        "that is called with probability 0.9, *A/A* how often identical code is called changed on this "
-        "machine."
+        "A session is one fresh process; sessions of both sides alternate in random order, and one number of "
+        "each goes into the test. Times: an anytime-valid, robust paired test on log ratios, e-BH over all "
+        f"rows at a false discovery rate of {alpha}. A change is called when it is proven to exceed "
+        f"{floor}; {unchanged}. Metrics that repeat exactly (bytes, counts) are "
+        "compared exactly. Ratios are contender / baseline, with their confidence sequence. *Detects* names "
+        "the smallest lone change that is called with probability 0.9, *A/A* how often identical code is "
+        "called changed on this machine."
     )
 
 

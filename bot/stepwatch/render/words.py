@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from typing import TYPE_CHECKING
 
@@ -73,7 +74,7 @@ def margins(report: Report) -> list[str]:
     parts = [
         f"alpha {policy.alpha:.2g}",
         f"floor {format_percent(policy.floor)}",
-        f"minimal effect {format_percent(policy.min_effect)}",
+        f"minimal effect {format_percent(policy.min_effect)}" if policy.min_effect else "no minimal effect",
     ]
     if policy.budget_seconds is not None:
         parts.append(f"budget {_budget(policy.budget_seconds)}")
@@ -81,12 +82,17 @@ def margins(report: Report) -> list[str]:
 
 
 def proof(verdict: Verdict, report: Report) -> str:
-    """Of a change: whether the minimal effect itself is proven, and what fresh pairs say; else empty."""
+    """Of a change: whether the minimal effect itself is proven, and what fresh pairs say; else empty.
+
+    The reason of an inconclusive row says already what became of a suspicion.
+    """
     parts = []
-    if verdict.outcome in (Outcome.REGRESSED, Outcome.IMPROVED):
+    if verdict.outcome in (Outcome.REGRESSED, Outcome.IMPROVED) and report.policy.min_effect:
         proven = "proven" if verdict.proven_beyond_min_effect else "not proven"
         parts.append(f"{proven} beyond the minimal effect of {format_percent(report.policy.min_effect)}")
-    return "; ".join([*parts, *_confirmation(verdict)])
+    if verdict.outcome is not Outcome.INCONCLUSIVE:
+        parts += _confirmation(verdict)
+    return "; ".join(parts)
 
 
 def _confirmation(verdict: Verdict) -> list[str]:
@@ -201,21 +207,35 @@ def _is_confirmed(verdict: Verdict) -> bool:
 
 def next_commands(report: Report) -> list[tuple[str, str]]:
     """Commands that carry on from here, as (why, command); none for names that do not belong in a shell."""
-    names = [name for name in (report.baseline, report.contender) if name is not None]
+    names = [_argument(name) for name in (report.baseline, report.contender) if name is not None]
     if len(names) < 2 or not all(map(is_safe_argument, names)):
         return []
+    counts = outcome_counts(report)
+    unconfirmed = [row for row in rows_of(report, Outcome.REGRESSED) if not _is_confirmed(row)]
     aa = names[0] == names[1]
-    measure = f"stepwatch measure {f'--a-a {names[1]}' if aa else '..'.join(names)}"
+    again, more = _measuring(report, names)
+    commands = []
+    if unconfirmed and not aa:
+        commands.append(("confirm on more pairs", more))
+    elif counts[Outcome.INCONCLUSIVE]:
+        commands.append(("decide the inconclusive", more))
+    elif counts[Outcome.BROKEN]:
+        commands.append(("try again what failed", again))
+    return [*commands, ("the history, as HTML", "stepwatch site")]
+
+
+def _measuring(report: Report, names: list[str]) -> tuple[str, str]:
+    """The command that measured this, and one that measures more; what `compare` began it goes on with."""
+    budget = report.policy.budget_seconds
+    if budget is not None:
+        again = f"stepwatch compare {names[0]} {names[1]}"
+        return again, f"{again} --budget {math.ceil(2 * budget / 60)}m"
+    again = f"stepwatch measure {f'--a-a {names[1]}' if names[0] == names[1] else '..'.join(names)}"
     most = max((verdict.sessions for verdict in report.verdicts), default=0)
     # Twice what was measured, and never fewer than could call a lone change in a usual family.
-    more = max(2 * most, 8)
-    counts = outcome_counts(report)
-    commands = []
-    unconfirmed = [row for row in rows_of(report, Outcome.REGRESSED) if not _is_confirmed(row)]
-    if unconfirmed and not aa:
-        commands.append(("confirm on more pairs", f"{measure} --sessions {more}"))
-    elif counts[Outcome.INCONCLUSIVE]:
-        commands.append(("decide the inconclusive", f"{measure} --sessions {more}"))
-    elif counts[Outcome.BROKEN]:
-        commands.append(("try again what failed", measure))
-    return [*commands, ("the history, as HTML", "stepwatch site")]
+    return again, f"{again} --sessions {max(2 * most, 8)}"
+
+
+def _argument(name: str) -> str:
+    """What a side is called on a command line; empty for a lock, of which the report knows no path."""
+    return "" if name.startswith("lock/") else name.removeprefix("commit/")

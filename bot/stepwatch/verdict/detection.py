@@ -205,7 +205,7 @@ def _with_own_spread(
     test = PairedTest.of([math.log(new[key]) - math.log(old[key]) for key in sorted(old.keys() & new.keys())])
     interval = test.interval(policy.alpha / family)
     effect = detectable_by_interval(
-        interval.high - interval.centre, test.scale, pairs=test.n, floor=math.log1p(policy.floor)
+        (interval.high - interval.low) / 2, test.scale, pairs=test.n, floor=math.log1p(policy.floor)
     )
     if effect is None:
         return verdict

@@ -68,10 +68,10 @@ def records(
 ) -> list[CalibrationRecord]:
     found = evidence(sessions, baseline=NEW, contender=NEW, **changes)
 
-    def rule_at(alpha: float) -> Rule:
-        return rule or TProcessRule(alpha=alpha)
+    def rule_for(family: int) -> Rule:
+        return rule or TProcessRule(family=family)
 
-    return list(calibrate(found, policy, rule_at, machine="lab", budget_seconds=budget))
+    return list(calibrate(found, policy, rule_for, machine="lab", budget_seconds=budget))
 
 
 def test_each_benchmark_gets_its_noise_its_alarms_and_its_effect() -> None:
