@@ -70,6 +70,7 @@ def command(  # noqa: PLR0913  one parameter per option
     """
     from stepwatch.commands.histories import Request
     from stepwatch.commands.replays import Window, backtest_history
+    from stepwatch.history.executors import parse_executor
     from stepwatch.render.backtest_text import render_backtest
     from stepwatch.verdict.backtest import backtest_as_json
 
@@ -79,7 +80,7 @@ def command(  # noqa: PLR0913  one parameter per option
         better="lower",
         bench=bench,
         policy=policy,
-        executor=executor,
+        executor=parse_executor(executor),
         use_cache=not no_cache,
     )
     window = Window(since=_seconds(since), until=_seconds(until), step=step)

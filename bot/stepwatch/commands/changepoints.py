@@ -73,6 +73,7 @@ def command(  # noqa: PLR0913  one parameter per option
       stepwatch changepoints .benchmarks --json
     """
     from stepwatch.commands.histories import Request, detect_history
+    from stepwatch.history.executors import parse_executor
     from stepwatch.render.changes_text import render_changes
     from stepwatch.verdict.changes import changes_as_json
 
@@ -82,7 +83,7 @@ def command(  # noqa: PLR0913  one parameter per option
         better=better,
         bench=bench,
         policy=policy,
-        executor=executor,
+        executor=parse_executor(executor),
         use_cache=not no_cache,
     )
     judged, notes = detect_history(request)

@@ -16,7 +16,7 @@ from stepwatch.config import Settings as ConfigSettings
 from stepwatch.config import read_settings
 from stepwatch.errors import UnknownBenchmark, UsageError
 from stepwatch.history.cache import Cache
-from stepwatch.history.executors import AUTO, Choice, open_executor, parse_executor
+from stepwatch.history.executors import open_executor
 from stepwatch.history.sources import Format, History, read_sources
 from stepwatch.history.work import Detecting, Survey, jobs_of
 from stepwatch.stats.changepoint import DEFAULT, Detection, Settings
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from stepwatch.commands.counting import Show
+    from stepwatch.history.executors import Choice
     from stepwatch.history.work import Work
     from stepwatch.policy import Policy
     from stepwatch.verdict.replay import Job
@@ -45,13 +46,8 @@ class Request:
     better: str
     bench: str | None
     policy: Path | None
-    executor: str | None
+    executor: Choice
     use_cache: bool
-
-    @property
-    def choice(self) -> Choice:
-        """Which executor; raises UsageError where there is no such one."""
-        return parse_executor(self.executor) if self.executor else AUTO
 
     @property
     def cache(self) -> Path | None:
@@ -71,7 +67,7 @@ def detect_history(request: Request) -> tuple[list[SeriesChanges], tuple[str, ..
         One judgement per series, and notes on what could not be read.
 
     Raises:
-        StepwatchError: see `read_sources`, `parse_executor` and `open_executor`.
+        StepwatchError: see `read_sources` and `open_executor`.
     """
     _, settings = read_policies(request.policy)
     with count_on_stderr() as show:
@@ -120,7 +116,7 @@ def survey(work: Work[_R], shape: type[_R], jobs: Sequence[Job], request: Reques
     folder = request.cache
     cache = Cache(folder and folder / work.name, f"{work.name} 1", dict[bytes, shape])  # type: ignore[valid-type]  # a type made at run time
     left = Survey(work, jobs, cache)
-    with open_executor(request.choice, left.points) as executor:
+    with open_executor(request.executor, left.points) as executor:
         return left.run(executor, lambda done, total: show("series", done, total))
 
 

@@ -61,12 +61,14 @@ class Choice:
 AUTO = Choice(kind="auto")
 
 
-def parse_executor(text: str) -> Choice:
-    """Read `serial`, `processes`, `processes:N` or `dask://HOST:PORT`.
+def parse_executor(text: str | None) -> Choice:
+    """Read `serial`, `processes`, `processes:N` or `dask://HOST:PORT`; None: choose for me.
 
     Raises:
         UsageError: it is none of these.
     """
+    if text is None:
+        return AUTO
     if text == "serial":
         return Choice(kind="serial")
     pool = re.fullmatch(r"processes(?::([1-9]\d{0,3}))?", text)

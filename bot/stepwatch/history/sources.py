@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import io
 import json
 import sys
 from dataclasses import dataclass
@@ -21,7 +22,6 @@ from stepwatch.history.series_jsonl import read_jsonl
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
-    from typing import BinaryIO
 
     from stepwatch.units import Direction
     from stepwatch.verdict.series import Series
@@ -43,6 +43,7 @@ class Format(StrEnum):
     ASV = "asv"
 
 
+_TEXT_READERS = {Format.CSV: read_csv, Format.JSONL: read_jsonl}
 _RUN_READERS = {
     Format.PYTEST_BENCHMARK: pytest_benchmark.read_run,
     Format.GOOGLE_BENCHMARK: google_benchmark.read_run,
@@ -81,41 +82,48 @@ def read_sources(
         MalformedFile, UnsupportedSchema: it is not what it should be.
     """
     first = paths[0]
-    kind = kind or _found_format(first)
-    if kind in _RUN_READERS:
-        read = _RUN_READERS[kind]
-        files = [file for path in paths for file in _run_files(Path(path))]
-        return History(series=build_series(map(read, files), better=better))
-    if len(paths) > 1:
-        raise UsageError(f"{kind} is one file or directory; {len(paths)} were given")
+    if first != STANDARD_INPUT and Path(first).is_dir():
+        kind = kind or _format_of_folder(Path(first))
     if kind is Format.ASV:
+        _only_one(kind, paths)
         kept = Cache(cache and cache / "points", CACHE_KIND, AsvFiles)
         series, notes = read_history(Path(first), kept, _counted("files", progress))
         return History(series=series, notes=notes)
-    read_text = read_csv if kind is Format.CSV else read_jsonl
-    label = "standard input" if first == STANDARD_INPUT else first
-    with _opened(first) as stream:
-        points = None if progress is None else _points(progress)
-        return History(series=read_text(stream, label, better=better, progress=points))
+    if kind not in _RUN_READERS:
+        with _opened(first) as stream:
+            kind = kind or _format_of_text(stream, first)
+            if kind in _TEXT_READERS:
+                _only_one(kind, paths)
+                label = "standard input" if first == STANDARD_INPUT else first
+                points = None if progress is None else _points(progress)
+                return History(series=_TEXT_READERS[kind](stream, label, better=better, progress=points))
+    files = [file for path in paths for file in _run_files(Path(path))]
+    return History(series=build_series(map(_RUN_READERS[kind], files), better=better))
 
 
-def _found_format(path: str) -> Format:
-    """The format of a file or directory, by what is in it."""
-    if path != STANDARD_INPUT and Path(path).is_dir():
-        folder = Path(path)
-        if any((folder / name).is_file() for name in ("machine.json", "benchmarks.json")):
-            return Format.ASV
-        if any(folder.glob("*/machine.json")):
-            return Format.ASV
-        return _tool_of(_run_files(folder)[0])
-    with _opened(path) as stream:
-        start = stream.peek(_PEEK)[:_PEEK].removeprefix(b"\xef\xbb\xbf").lstrip()  # type: ignore[attr-defined]  # a BufferedReader
+def _only_one(kind: Format, paths: Sequence[str]) -> None:
+    if len(paths) > 1:
+        raise UsageError(f"{kind} is one file or directory; {len(paths)} were given")
+
+
+def _format_of_folder(folder: Path) -> Format:
+    """The format of a directory, by what is in it."""
+    if any((folder / name).is_file() for name in ("machine.json", "benchmarks.json")):
+        return Format.ASV
+    if any(folder.glob("*/machine.json")):
+        return Format.ASV
+    return _tool_of(_run_files(folder)[0])
+
+
+def _format_of_text(stream: io.BufferedReader[Any], path: str) -> Format:
+    """The format of a file, by how it begins."""
+    start = stream.peek(_PEEK)[:_PEEK].removeprefix(b"\xef\xbb\xbf").lstrip()
     if not start.startswith((b"{", b"[")):
         return Format.CSV
     with contextlib.suppress(ValueError, RecursionError):
         if "series" in json.loads(start.partition(b"\n")[0]):
             return Format.JSONL
-    return _tool_of(Path(path)) if path != STANDARD_INPUT else Format.JSONL
+    return Format.JSONL if path == STANDARD_INPUT else _tool_of(Path(path))
 
 
 def _tool_of(path: Path) -> Format:
@@ -142,19 +150,23 @@ def _run_files(path: Path) -> list[Path]:
 
 
 @contextlib.contextmanager
-def _opened(path: str) -> Iterator[BinaryIO]:
+def _opened(path: str) -> Iterator[io.BufferedReader[Any]]:
     """The bytes of a file; standard input stays open."""
     if path == STANDARD_INPUT:
-        yield sys.stdin.buffer
+        stream: io.BufferedReader[Any] = io.BufferedReader(sys.stdin.buffer, _PEEK)
+        try:
+            yield stream
+        finally:
+            stream.detach()
         return
     try:
-        stream = Path(path).open("rb")  # noqa: SIM115  closed below
+        file = io.BufferedReader(io.FileIO(path), _PEEK)
     except FileNotFoundError as error:
         raise HistoryNotFound(path, "give a file or a directory that exists") from error
     except OSError as error:
         raise MalformedFile(path, f"cannot be read: {(error.strerror or str(error)).lower()}") from error
-    with stream:
-        yield stream
+    with file:
+        yield file
 
 
 def _counted(what: str, progress: Progress | None) -> Callable[[int, int], None] | None:

@@ -160,7 +160,7 @@ def test_what_is_not_there_and_what_is_too_much(tmp_path: Path) -> None:
     with pytest.raises(MalformedFile, match="is a directory"):
         read(tmp_path / "x.json" / "..", kind=Format.GOOGLE_BENCHMARK)
     with pytest.raises(UsageError, match="csv is one file or directory; 2 were given"):
-        read(tmp_path, tmp_path, kind=Format.CSV)
+        read(DATA / "pytest_benchmark.json", tmp_path, kind=Format.CSV)
 
 
 @pytest.mark.parametrize(
