@@ -21,6 +21,8 @@ import pytest
 
 from stepwatch.commands.interrupts import stop_as_ctrl_c_does
 from stepwatch.errors import StorageFailed
+from stepwatch.measure.children import Command, run_children
+from stepwatch.measure.stopping import ask_to_stop, stop_if_asked
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -121,12 +123,26 @@ def test_a_closed_terminal_is_an_interrupt_too(ready_tracker: Tracker) -> None:
 
 
 def test_what_the_caller_has_ignored_stays_ignored(monkeypatch: pytest.MonkeyPatch) -> None:
-    ignored = {signal.SIGHUP: signal.SIG_IGN}
+    ignored = {signal.SIGHUP: signal.SIG_IGN, signal.SIGINT: signal.SIG_IGN}
     set_now: dict[int, object] = {}
     monkeypatch.setattr(signal, "getsignal", lambda number: ignored.get(number, signal.SIG_DFL))
     monkeypatch.setattr(signal, "signal", set_now.__setitem__)
     stop_as_ctrl_c_does()
-    assert set_now == {signal.SIGTERM: signal.default_int_handler}
+    assert set_now == {signal.SIGTERM: ask_to_stop}
+
+
+def test_an_interrupt_that_python_threw_away_still_stops_the_session(tmp_path: Path) -> None:
+    with pytest.raises(KeyboardInterrupt):
+        ask_to_stop(signal.SIGINT, None)
+    sleeper = Command(
+        arguments=["sleep", "60"], folder=tmp_path, environment=dict(os.environ),
+        output=tmp_path / "out", timeout_seconds=60,
+    )  # fmt: skip
+    started = time.monotonic()
+    with pytest.raises(KeyboardInterrupt):
+        run_children([sleeper], "TURNS")
+    assert time.monotonic() - started < 30
+    stop_if_asked()
 
 
 def test_a_killed_driver_takes_its_running_session_with_it(ready_tracker: Tracker) -> None:

@@ -107,7 +107,7 @@ def command(  # noqa: PLR0913  one parameter per option
     with watch_comparison() as progress:
         summary = run_comparison(prepared.job, policy, seconds, store=store, progress=progress)
     report = _report(prepared, policy, summary, output, as_json=as_json)
-    if summary.stop == "interrupted":
+    if report is None or summary.stop == "interrupted":
         ctx.exit(EXIT_INTERRUPTED)
     if any(verdict.outcome in fail_on for verdict in report.verdicts):
         ctx.exit(EXIT_REGRESSED)
@@ -115,11 +115,11 @@ def command(  # noqa: PLR0913  one parameter per option
 
 def _report(
     prepared: PreparedComparison, policy: Policy, summary: ComparisonSummary, output: Path, *, as_json: bool
-) -> Report:
-    """Judge what is on disk, write the report and show it.
+) -> Report | None:
+    """Judge what is on disk, write the report and show it; None: interrupted before there was anything.
 
     Raises:
-        DataError: there is no session at all.
+        DataError: the budget was too small for anything.
     """
     from stepwatch.commands.reports import Compared, analyse_results
     from stepwatch.history.campaigns import Comparison
@@ -130,6 +130,9 @@ def _report(
     job = prepared.job
     ended = how_it_ended(summary)
     if not (summary.pairs or summary.pairs_before or summary.failed or summary.broken_environments):
+        if summary.stop == "interrupted":
+            click.echo(f"nothing was measured: {ended}", err=True)
+            return None
         raise DataError(f"nothing was measured: {ended}; give it a larger --budget")
     report = analyse_results(
         job.results,

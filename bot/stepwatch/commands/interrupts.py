@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from types import FrameType
@@ -13,17 +13,23 @@ _OUTPUTS = (1, 2)
 
 
 def stop_as_ctrl_c_does() -> None:
-    """Let a service manager's SIGTERM and a closed terminal's SIGHUP raise KeyboardInterrupt.
+    """Let a service manager's SIGTERM and a closed terminal's SIGHUP do what Ctrl-C does, and that surely.
 
     The running session is ended and the rest is safe. Call it before anything slow. What the caller has us
     ignore (`nohup`) stays ignored.
     """
-    for number, handler in ((signal.SIGTERM, signal.default_int_handler), (signal.SIGHUP, _hung_up)):
+    from stepwatch.measure.stopping import ask_to_stop
+
+    for number, handler in (
+        (signal.SIGINT, ask_to_stop),
+        (signal.SIGTERM, ask_to_stop),
+        (signal.SIGHUP, _hung_up),
+    ):
         if signal.getsignal(number) is not signal.SIG_IGN:
             signal.signal(number, handler)
 
 
-def _hung_up(number: int, frame: FrameType | None) -> NoReturn:
+def _hung_up(number: int, frame: FrameType | None) -> None:
     """Stop; what would be said to a terminal that is gone (writing there fails) is said to nobody."""
     for output in _OUTPUTS:
         try:
@@ -32,4 +38,6 @@ def _hung_up(number: int, frame: FrameType | None) -> NoReturn:
             nowhere = os.open(os.devnull, os.O_WRONLY)
             os.dup2(nowhere, output)
             os.close(nowhere)
-    signal.default_int_handler(number, frame)
+    from stepwatch.measure.stopping import ask_to_stop
+
+    ask_to_stop(number, frame)

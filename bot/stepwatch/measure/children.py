@@ -15,6 +15,8 @@ import time
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from stepwatch.measure.stopping import held_back, stop_if_asked
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
@@ -122,7 +124,7 @@ def _start(child: _Child, turns: tuple[int, int] | None, turns_variable: str) ->
     if turns is not None:
         environment[turns_variable] = f"{turns[0]},{turns[1]}"
     try:
-        with command.output.open("wb") as output:
+        with command.output.open("wb") as output, held_back():
             child.process = subprocess.Popen(
                 command.arguments,
                 cwd=command.folder,
@@ -145,6 +147,7 @@ def _wait(children: Sequence[_Child]) -> list[Ended]:
         child.deadline = together
     running = list(children)
     while running:
+        stop_if_asked()
         for child in list(running):
             now = time.monotonic()
             if child.has_ended(now):

@@ -95,7 +95,9 @@ class _Run:
         self.groups = list(job.subjects[job.comparison.contender].groups)
         records = engine.ledger.records
         self.scheduler = Scheduler(
-            estimates={group: 2 * records.expected_seconds(group) for group in self.groups}, policy=policy
+            estimates={group: 2 * records.expected_seconds(group) for group in self.groups},
+            guesses={group for group in self.groups if not records.seconds.get(group)},
+            policy=policy,
         )
         self.tried: dict[Step, set[int]] = defaultdict(set)
         """Numbers of the pairs that were begun, in this run or before."""
@@ -121,6 +123,7 @@ class _Run:
             self._measure()
         except KeyboardInterrupt:
             summary.stop = "interrupted"
+            engine.ledger.read_again()
         finally:
             engine.close()
         summary.spent_seconds = self._spent()

@@ -74,6 +74,11 @@ class Ledger:
         for release in self.revisions:
             self._derive_rows(release, None)
 
+    def read_again(self) -> None:
+        """Bring `sessions` and `failures` up to the disk: an interrupt may have come right behind a write."""
+        (evidence,) = credible((read_sidecar(self.writer.path),))
+        self.sessions, self.failures = list(evidence.sessions), list(evidence.failures)
+
     def finished_now(self) -> set[SessionKey]:
         """Which places are filled on disk at this moment."""
         return {session_key(session) for session in read_sidecar(self.writer.path).sessions}
@@ -121,6 +126,7 @@ class Ledger:
         self.failures.append(failure)
 
     def _derive_rows(self, release: str, group: str | None) -> None:
+        """Bring the rows of a release up to date; commits and locks that are not a release's have none."""
         sessions = self.records.of(release, group)
-        if sessions:
+        if sessions and release in self.revisions:
             self.files.write(self.revisions[release], self.job.suite.groups(), sessions)

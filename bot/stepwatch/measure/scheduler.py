@@ -59,6 +59,8 @@ class Need:
     """Further pairs until its next decision, by the best forecast."""
     seconds: float
     """Of one pair."""
+    guessed: bool = False
+    """Whether no session of it was ever measured here, so that `seconds` is a usual value."""
     waited: int = 0
     """Pairs of this run since its last one in this stage."""
 
@@ -66,6 +68,10 @@ class Need:
     def expected_seconds(self) -> float:
         """Time to its next decision."""
         return self.expected_pairs * self.seconds
+
+    def fits(self, seconds_left: float) -> bool:
+        """Whether a pair ends in time by what is known; a guess keeps nobody from finding out."""
+        return self.seconds <= seconds_left or (self.guessed and seconds_left > 0)
 
 
 def expected_pairs(
@@ -117,7 +123,7 @@ def choose(needs: Sequence[Need], *, seconds_left: float, least: int, served: in
         least: pairs below which nothing can be decided.
         served: pairs of this run so far.
     """
-    fitting = [need for need in needs if need.seconds <= seconds_left]
+    fitting = [need for need in needs if need.fits(seconds_left)]
     young = [need for need in fitting if need.stage == "search" and need.pairs < least]
     opening = _affordable(young, (1 - CONFIRMATION_SHARE) * seconds_left)
     if opening:
@@ -151,6 +157,8 @@ class Scheduler:
     estimates: Mapping[str, float]
     """Every benchmark of the comparison, with the seconds that one pair is expected to take."""
     policy: Policy
+    guesses: Collection[str] = ()
+    """Those whose estimate is only a usual value."""
     _durations: dict[str, list[float]] = field(default_factory=lambda: defaultdict(list))
     _last: dict[Step, int] = field(default_factory=dict)
     _served: int = 0
@@ -212,6 +220,7 @@ class Scheduler:
                 pairs=count,
                 expected_pairs=min(forecasts),
                 seconds=self.seconds_of(group),
+                guessed=group in self.guesses and not self._durations[group],
                 waited=self._served - self._last.get(Step(group=group, stage=stage), 0),
             )
             for stage, count, forecasts in stages

@@ -1,0 +1,300 @@
+"""`stepwatch compare` as a user runs it, on a tiny library and on commits of a real repository."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import time
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from stepwatch.history.sidecar import find_sidecars, read_sidecar
+
+if TYPE_CHECKING:
+    from conftest import Tracker
+
+RANGE = ("mini/1.0", "mini/2.0")
+SPIN = "spin.bench.Mini.track_step_cpu"
+FAST = ("--bench", "spin", "--metric", "step_cpu", "--budget", "5m")
+
+
+def compare(tracker: Tracker, *arguments: str, code: int = 0) -> subprocess.CompletedProcess[str]:
+    return tracker.run("stepwatch", "compare", *arguments, "--machine", "m", code=code)
+
+
+def report(tracker: Tracker, name: str = "report.json") -> dict[str, Any]:
+    found: dict[str, Any] = json.loads((tracker.root / name).read_text())
+    return found
+
+
+def rows(tracker: Tracker) -> dict[str, dict[str, Any]]:
+    return {row["benchmark"]: row for row in report(tracker)["verdicts"]}
+
+
+def git(tracker: Tracker, *arguments: str) -> str:
+    identity = {
+        f"GIT_{who}_{what}": "tester@localhost"
+        for who in ("AUTHOR", "COMMITTER")
+        for what in ("NAME", "EMAIL")
+    }
+    variables = {**os.environ, **identity, "GIT_CONFIG_GLOBAL": os.devnull}
+    done = subprocess.run(
+        ["git", *arguments], cwd=tracker.root, env=variables, capture_output=True, text=True, check=True
+    )
+    return done.stdout.strip()
+
+
+@pytest.fixture
+def repository(ready_tracker: Tracker) -> Tracker:
+    """The tracker as a git repository with one commit, tagged `base`."""
+    (ready_tracker.root / ".gitignore").write_text(
+        "/envs\n/results\n/.stepwatch\n__pycache__/\nreport.json\n"
+    )
+    git(ready_tracker, "init", "-q", "-b", "main")
+    commit(ready_tracker, "base")
+    return ready_tracker
+
+
+def commit(tracker: Tracker, tag: str) -> str:
+    git(tracker, "add", "-A")
+    git(tracker, "commit", "-q", "-m", tag)
+    git(tracker, "tag", tag)
+    return git(tracker, "rev-parse", "HEAD")[:12]
+
+
+def slow_down(tracker: Tracker, factor: float) -> None:
+    """Make the suite's step slower, in the working tree."""
+    session = tracker.root / "mini_suite" / "_session.py"
+    session.write_text(session.read_text().replace('wanted.get("base", 0.002)', f"{0.002 * factor}"))
+
+
+def test_a_regression_is_found_confirmed_and_fails_the_build(ready_tracker: Tracker) -> None:
+    done = compare(ready_tracker, *RANGE, *FAST, "--fail-on", "regressed", code=1)
+    row = rows(ready_tracker)[SPIN]
+    assert row["outcome"] == "regressed"
+    assert row["confirmation"]["outcome"] == "confirmed"
+    assert row["sessions"] < 12
+    assert report(ready_tracker)["policy"]["budget_seconds"] == 300
+    assert "(fresh, to confirm)" in done.stderr
+    assert "all that can be is decided" in done.stderr
+    stages = [session.place.stage for session in ready_tracker.sidecar().sessions]
+    assert stages.count("confirm") == 2 * row["confirmation"]["sessions"]
+    assert stages == sorted(stages, reverse=True), "the search comes first"
+
+
+def test_the_same_command_measures_nothing_twice(ready_tracker: Tracker) -> None:
+    compare(ready_tracker, *RANGE, *FAST)
+    before = ready_tracker.sidecar().path.read_bytes()
+    again = compare(ready_tracker, *RANGE, *FAST, "--json")
+    assert ready_tracker.sidecar().path.read_bytes() == before
+    assert "earlier)" in again.stderr
+    assert json.loads(again.stdout)["verdicts"][0]["outcome"] == "regressed"
+
+
+def test_sessions_of_measure_count_and_those_of_compare_count_for_measure(ready_tracker: Tracker) -> None:
+    ready_tracker.measure("mini/1.0..mini/2.0", "--sessions", "6", "--bench", "spin")
+    compare(ready_tracker, *RANGE, *FAST)
+    sidecar = ready_tracker.sidecar()
+    assert sum(session.place.stage == "search" for session in sidecar.sessions) == 12
+    done = ready_tracker.measure("mini/1.0..mini/2.0", "--sessions", "7", "--bench", "spin")
+    assert "14 of 14 sessions are in" in done.stderr
+
+
+def test_a_release_against_itself(ready_tracker: Tracker) -> None:
+    done = compare(ready_tracker, "mini/2.0", "mini/2.0", *FAST, "--min-effect", "5%")
+    assert rows(ready_tracker)[SPIN]["outcome"] == "unchanged"
+    assert "mini/2.0 against itself (A/A): every difference is noise" in " ".join(done.stdout.split())
+
+
+def test_what_is_undecided_at_the_budget_is_inconclusive_and_says_how_much_more(
+    ready_tracker: Tracker,
+) -> None:
+    ready_tracker.control({"spin.bench.Mini": {"seconds": 0.4}})
+    done = compare(ready_tracker, *RANGE, *FAST[:-1], "3s")
+    assert rows(ready_tracker)[SPIN]["outcome"] == "inconclusive"
+    assert "the budget is spent" in done.stderr
+    assert "undecided: spin.bench.Mini (about" in done.stderr
+
+
+def test_a_budget_below_one_pair_is_refused_in_one_line(ready_tracker: Tracker) -> None:
+    ready_tracker.measure("mini/1.0", "--sessions", "1", "--bench", "spin")
+    done = compare(ready_tracker, *RANGE, *FAST[:-1], "1s", code=3)
+    assert "nothing was measured: the budget is spent: 0 pairs" in done.stderr
+    assert "give it a larger --budget" in done.stderr
+
+
+def test_what_fails_is_broken_and_the_rest_is_decided(ready_tracker: Tracker) -> None:
+    ready_tracker.control({"turn.bench.Mini@2.0": {"mode": "crash"}})
+    compare(ready_tracker, *RANGE, "--bench", "spin|turn", "--metric", "step_cpu", "--budget", "5m")
+    found = rows(ready_tracker)
+    assert found["turn.bench.Mini.track_step_cpu"]["outcome"] == "broken"
+    assert found[SPIN]["outcome"] == "regressed"
+
+
+def test_a_side_that_cannot_be_installed_is_broken(ready_tracker: Tracker) -> None:
+    done = compare(ready_tracker, "mini/1.0", "mini/1.5", *FAST)
+    assert "no environment: mini/1.5" in done.stderr
+    assert rows(ready_tracker)[SPIN]["outcome"] == "broken"
+
+
+def test_two_commits_each_with_its_own_suite(repository: Tracker) -> None:
+    slow_down(repository, 1.3)
+    slower = commit(repository, "slower")
+    base = git(repository, "rev-parse", "base")[:12]
+    done = compare(repository, "base", "main", *FAST, "--fail-on", "regressed", code=1)
+    found = report(repository)
+    assert (found["baseline"], found["contender"]) == (f"commit/{base}", f"commit/{slower}")
+    row = rows(repository)[SPIN]
+    assert row["outcome"] == "regressed"
+    assert row["ratio"] == pytest.approx(1.3, rel=0.03)
+    assert f"the contender commit/{slower} is main" in " ".join(done.stdout.split())
+    assert not repository.results(), "asv's rows belong to releases"
+    (path,) = find_sidecars(repository.root / "results", "m")
+    assert path.stem == f"commit-{base}..commit-{slower}"
+    assert {session.place.release for session in read_sidecar(path).sessions} == {
+        f"commit/{base}",
+        f"commit/{slower}",
+    }
+    assert git(repository, "status", "--porcelain") == ""
+    assert not list((repository.root / ".stepwatch" / "commits").glob(".export-*"))
+    again = compare(repository, "base", slower, *FAST)
+    assert "pairs (" in again.stderr
+    repository.run("stepwatch", "analyse", "--machine", "m")
+
+
+def test_commits_that_differ_elsewhere_are_an_a_a(repository: Tracker) -> None:
+    git(repository, "commit", "-q", "--allow-empty", "-m", "nothing")
+    done = compare(repository, "HEAD~1", "HEAD", *FAST, "--min-effect", "5%")
+    assert "both commits hold the same files here" in " ".join(done.stdout.split())
+    assert rows(repository)[SPIN]["outcome"] == "unchanged"
+
+
+def test_a_benchmark_of_one_side_alone_is_named(repository: Tracker) -> None:
+    source = repository.root / "mini_suite" / "spin"
+    target = repository.root / "mini_suite" / "fresh"
+    target.mkdir()
+    for path in source.glob("*.py"):
+        (target / path.name).write_text(path.read_text().replace("spin.bench", "fresh.bench"))
+    commit(repository, "more")
+    done = compare(
+        repository, "base", "more", "--bench", "spin|fresh", "--metric", "step_cpu", "--min-effect", "5%"
+    )
+    assert "only in the suite of the contender, so not compared: fresh.bench.Mini" in " ".join(
+        done.stdout.split()
+    )
+    assert set(rows(repository)) == {SPIN}
+    alone = compare(repository, "base", "more", "--bench", "fresh", code=2)
+    assert "nothing in common to judge (only in the suite of the contender" in alone.stderr
+
+
+def test_a_commit_names_its_own_lock(repository: Tracker) -> None:
+    lock = repository.root / "mini_suite" / "locks" / "cpu" / "mini-1.0.txt"
+    (repository.root / "req").mkdir()
+    (repository.root / "req" / "cpu.lock").write_text(lock.read_text())
+    config = repository.root / "stepwatch.toml"
+    config.write_text(config.read_text() + '[compare]\nlock = "req/{accelerator}.lock"\nbudget = "3m"\n')
+    commit(repository, "locked")
+    compare(repository, "base", "locked", *FAST[:4])
+    assert report(repository)["policy"]["budget_seconds"] == 180
+    row = rows(repository)[SPIN]
+    assert row["outcome"] == "improved", "mini 2.0, the newest lock, against mini 1.0"
+    changed = {change["name"]: change for change in row["differences"]["packages"]}
+    assert (changed["mini"]["baseline"], changed["mini"]["contender"]) == ("2.0", "1.0")
+
+
+def test_a_release_against_a_commit_and_a_lock_against_a_release(repository: Tracker) -> None:
+    compare(repository, "mini/1.0", "base", *FAST)
+    assert rows(repository)[SPIN]["outcome"] == "regressed"
+    lock = repository.root / "mini_suite" / "locks" / "cpu" / "mini-2.0.txt"
+    copy = repository.root / "my lock.txt"
+    copy.write_text(lock.read_text().replace("2024-03-01", "2024-03-02"))
+    compare(repository, str(copy), "mini/2.0", *FAST, "--min-effect", "5%")
+    found = report(repository)
+    assert found["baseline"].startswith("lock/my-lock-")
+    assert rows(repository)[SPIN]["outcome"] == "unchanged"
+    digest = found["baseline"].rpartition("-")[2]
+    extra = [path.name for path in (repository.root / "envs" / "cpu").iterdir() if digest in path.name]
+    assert len(extra) == 1, "a lock that is not the release's own has an environment of its own"
+    assert extra[0].startswith("mini-2.0+")
+
+
+def start(tracker: Tracker, *arguments: str) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        tracker.command("stepwatch", "compare", *RANGE, "--machine", "m", *FAST, *arguments),
+        cwd=tracker.root, env=tracker.environ(), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+    )  # fmt: skip
+
+
+def wait_for(tracker: Tracker, sessions: int, child: subprocess.Popen[str]) -> None:
+    path = tracker.root / "results" / "m" / "sessions" / "mini-1.0..mini-2.0.jsonl"
+    while child.poll() is None and not (path.exists() and path.read_bytes().count(b"\n") > sessions):
+        time.sleep(0.01)
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_an_interrupt_reports_what_there_is(ready_tracker: Tracker, number: signal.Signals) -> None:
+    ready_tracker.control({"spin.bench.Mini": {"seconds": 0.3}})
+    child = start(ready_tracker)
+    wait_for(ready_tracker, 2, child)
+    child.send_signal(number)
+    stdout, stderr = child.communicate(timeout=30)
+    assert child.returncode == 130, stderr
+    assert "interrupted (the same command goes on)" in stderr
+    assert "INCONCLUSIVE (1)" in stdout
+    assert rows(ready_tracker)[SPIN]["outcome"] == "inconclusive"
+    assert "Traceback" not in stderr
+
+
+def test_kill_9_loses_no_finished_session_and_the_command_goes_on(ready_tracker: Tracker) -> None:
+    ready_tracker.control({"spin.bench.Mini": {"seconds": 0.1}})
+    seen: list[str] = []
+    for finished in (2, 6, 9):
+        child = start(ready_tracker)
+        wait_for(ready_tracker, finished, child)
+        child.kill()
+        child.communicate()
+        now = [session.place.session for session in ready_tracker.sidecar().sessions]
+        assert now[: len(seen)] == seen
+        seen = now
+    compare(ready_tracker, *RANGE, *FAST)
+    sessions = ready_tracker.sidecar().sessions
+    assert [session.place.session for session in sessions][: len(seen)] == seen
+    places = [(s.place.side, s.place.pair, s.place.stage) for s in sessions]
+    assert len(places) == len(set(places))
+    assert rows(ready_tracker)[SPIN]["confirmation"]["outcome"] == "confirmed"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "message"),
+    [
+        (("mini/1.0", "mini/9"), 2, "unknown release 'mini/9': did you mean mini/2.0?"),
+        (
+            ("mini/1.0", "nothing"),
+            2,
+            "'nothing' is no release (like jax/0.4.31), no file, and git finds no repository",
+        ),
+        (("mini/1.0",), 2, "Missing argument 'HEAD'"),
+        ((*RANGE, "--budget", "20"), 2, "'20' is no duration; write it like 90s, 20m, 1h or 1h30m"),
+        ((*RANGE, "--floor", "3"), 2, "write 3% for 3 percent"),
+        ((*RANGE, "--floor", "3%"), 2, "--floor 3.00% must be less than --min-effect 2.00%"),
+        ((*RANGE, "--bench", "spni"), 2, "no benchmark matches 'spni'; closest: spin.bench.Mini.track_"),
+        ((*RANGE, "--metric", "speed"), 2, "nothing in common to judge (without a judged metric (speed)"),
+        ((*RANGE, "--plant", "mlp=1.1"), 2, "no selected benchmark measures 'mlp'"),
+        ((*RANGE, "--machine", "../x"), 2, "a name begins with a letter or digit"),
+        (
+            ("mini_suite/spin/bench.py", "mini/2.0"),
+            3,
+            "is not name==version; a lock begins with the lines",
+        ),
+    ],
+)
+def test_bad_input_is_one_line_with_the_next_step(
+    ready_tracker: Tracker, arguments: tuple[str, ...], code: int, message: str
+) -> None:
+    done = ready_tracker.run("stepwatch", "compare", *arguments, code=code)
+    assert message in done.stderr
+    assert done.stderr.strip().count("\n") == 0
+    assert not (ready_tracker.root / "results").exists()
