@@ -160,7 +160,19 @@ def eliminate(x, r, starts, floor, q, window, noise_window, rank_z, contrast, mi
                 low = kept[i - 1] if i > 0 else 0
                 high = kept[i + 1] if i + 1 < kept.size else x.size
                 score[i] = strength(
-                    x, r, low, kept[i], high, floor, q, window, noise_window, rank_z, contrast, min_effect, min_run
+                    x,
+                    r,
+                    low,
+                    kept[i],
+                    high,
+                    floor,
+                    q,
+                    window,
+                    noise_window,
+                    rank_z,
+                    contrast,
+                    min_effect,
+                    min_run,
                 )
         drop = np.zeros(kept.size, np.bool_)
         for i in range(kept.size):

@@ -1,0 +1,74 @@
+"""Robust optimal partitioning on a grid of levels."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from stepwatch.stats.changepoint.compiling import compiled
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from stepwatch.stats.changepoint.compiling import Floats, Ints
+
+
+@compiled
+def partition(z: Floats, may_cut: NDArray[np.bool_], levels: Floats, penalty: float, bound: float) -> Ints:
+    """The cheapest division of a series into stretches of constant level.
+
+    Minimises the sum over points of min((z - level)^2, bound) plus `penalty` per change, over all divisions
+    and all levels of the grid, in O(n G): the bounded cost of Fearnhead and Rigaill (1609.07363).
+
+    Args:
+        z: shape (n,), n >= 1, in noise units.
+        may_cut: shape (n,), whether a new level may begin at that point.
+        levels: shape (G,), the levels that a stretch may have.
+        penalty: cost of a change, in squared noise units.
+        bound: most that one point can cost.
+
+    Returns:
+        Rising indices of the first points of the second, third, ... stretch.
+    """
+    n = z.size
+    count = levels.size
+    cost = np.zeros(count)
+    start = np.zeros(count, np.int64)
+    last = np.zeros(n + 1, np.int64)
+    total = 0.0
+    for t in range(n):
+        reopen = total + penalty if t > 0 and may_cut[t] else np.inf
+        total = np.inf
+        best = 0
+        for j in range(count):
+            value = cost[j]
+            if value > reopen:
+                value = reopen
+                start[j] = t
+            distance = z[t] - levels[j]
+            distance *= distance
+            value += distance if distance < bound else bound
+            cost[j] = value
+            if value < total:
+                total = value
+                best = j
+        last[t + 1] = start[best]
+    return trace(last)
+
+
+@compiled
+def trace(last: Ints) -> Ints:
+    """Follow `last`, shape (n + 1,), from its end: last[t] is where the stretch that ends before t began."""
+    count = 0
+    t = last[last.size - 1]
+    while t > 0:
+        count += 1
+        t = last[t]
+    starts = np.empty(count, np.int64)
+    t = last[last.size - 1]
+    while t > 0:
+        count -= 1
+        starts[count] = t
+        t = last[t]
+    return starts
