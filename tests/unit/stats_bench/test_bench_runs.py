@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import ast
 import json
 from dataclasses import replace
 from datetime import date
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -13,8 +13,8 @@ from stats_bench import metrics, page, plan, runner, store
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[3]
 calls: list[int] = []
 
 
@@ -146,3 +146,21 @@ def test_circumstances_name_versions_and_no_machine(monkeypatch: pytest.MonkeyPa
     assert "2026-12-01, seed 5" in text
     assert "apache-otava apache-otava-version" in text
     assert "2 minutes of one core" in text
+
+
+def test_the_page_has_a_place_for_every_table() -> None:
+    """Read from the source: the tables import the peers, which only their own environment has."""
+    modules = [
+        path for path in (page.ROOT / "tools/stats_bench/tables").glob("*.py") if path.stem != "__init__"
+    ]
+    names = {
+        node.value.value
+        for path in modules
+        for node in ast.parse(path.read_text()).body
+        if isinstance(node, ast.Assign)
+        and isinstance(node.targets[0], ast.Name)
+        and node.targets[0].id == "NAME"
+        and isinstance(node.value, ast.Constant)
+    }
+    assert len(names) == len(modules)
+    assert set(page.parts(page.PAGE.read_text())) == names | {"goals", "circumstances"}
