@@ -15,7 +15,7 @@ from collections import deque
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
-from multiprocessing import get_context
+from multiprocessing import active_children, get_context
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from stepwatch.errors import DataError, UsageError
@@ -136,6 +136,10 @@ def _pool(count: int) -> Iterator[_Processes]:
     pool = ProcessPoolExecutor(count, mp_context=get_context("forkserver"), initializer=_start_worker)
     try:
         yield _Processes(pool, count)
+    except BaseException:
+        for process in active_children():  # what they are doing is of no use any more
+            process.terminate()
+        raise
     finally:
         pool.shutdown(cancel_futures=True)
 
