@@ -279,7 +279,7 @@ def test_kill_9_loses_no_finished_session_and_the_command_goes_on(ready_tracker:
         (("mini/1.0",), 2, "Missing argument 'HEAD'"),
         ((*RANGE, "--budget", "20"), 2, "'20' is no duration; write it like 90s, 20m, 1h or 1h30m"),
         ((*RANGE, "--floor", "3"), 2, "write 3% for 3 percent"),
-        ((*RANGE, "--floor", "3%"), 2, "--floor 3.00% must be less than --min-effect 2.00%"),
+        ((*RANGE, "--floor", "3%"), 2, "--floor must be less than the minimal effect (found 0.03 and 0.02)"),
         ((*RANGE, "--bench", "spni"), 2, "no benchmark matches 'spni'; closest: spin.bench.Mini.track_"),
         ((*RANGE, "--metric", "speed"), 2, "nothing in common to judge (without a judged metric (speed)"),
         ((*RANGE, "--plant", "mlp=1.1"), 2, "no selected benchmark measures 'mlp'"),

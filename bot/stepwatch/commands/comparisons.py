@@ -191,14 +191,11 @@ def with_margins(
     """The policy with what the command line says instead.
 
     Raises:
-        UsageError: the floor is not below the minimal effect.
+        UsageError: the two margins contradict each other.
     """
     changed = {"floor": floor, "min_effect": min_effect, "metrics": metrics or None}
     asked = {key: value for key, value in changed.items() if value is not None}
     found = msgspec.structs.replace(policy, **asked)
-    if found.floor >= found.min_effect:
-        raise UsageError(
-            f"--floor {found.floor:.2%} must be less than --min-effect {found.min_effect:.2%}: "
-            "what lies between them is called, and small"
-        )
+    if found.contradiction:
+        raise UsageError(f"--floor {found.contradiction}")
     return found

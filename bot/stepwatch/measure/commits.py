@@ -9,6 +9,7 @@ the hash of what is in it, so two commits with the same content are one export, 
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 import tempfile
@@ -21,6 +22,8 @@ from stepwatch.measure.storage import storage_errors
 
 NAME_DIGITS = 12
 """Of a commit's hash, in names."""
+_PREFIX = "commit/"
+_IN_RESULTS = re.compile(rf"{_PREFIX}[0-9a-f]{{{NAME_DIGITS}}}")
 _TIMEOUT_SECONDS = 600.0
 _KEPT = 12
 _UNUSED_SECONDS = 7 * 86_400.0
@@ -38,11 +41,13 @@ class Commit:
     @property
     def name(self) -> str:
         """How results call it: `commit/1a2b3c4d5e6f`."""
-        return f"commit/{self.hash[:NAME_DIGITS]}"
+        return f"{_PREFIX}{self.hash[:NAME_DIGITS]}"
 
 
 def find_commit(folder: Path, name: str) -> Commit | None:
     """The commit that a branch, tag, hash or expression (`HEAD~3`) names; None: git knows none, or no git.
+
+    What results call it (`commit/1a2b3c4d5e6f`) names it too.
 
     Args:
         folder: lies in the repository.
@@ -50,9 +55,10 @@ def find_commit(folder: Path, name: str) -> Commit | None:
     """
     if not name or name.startswith("-") or shutil.which("git") is None:
         return None
-    done = _git(folder, "rev-parse", "--verify", "--quiet", "--end-of-options", f"{name}^{{commit}}")
+    known = name.removeprefix(_PREFIX) if _IN_RESULTS.fullmatch(name) else name
+    done = _git(folder, "rev-parse", "--verify", "--quiet", "--end-of-options", f"{known}^{{commit}}")
     found = done.stdout.strip()
-    return Commit(hash=found, asked=name) if done.returncode == 0 and found else None
+    return Commit(hash=found, asked=known) if done.returncode == 0 and found else None
 
 
 def why_no_commit(folder: Path) -> str:

@@ -106,11 +106,18 @@ def test_an_exact_regression_is_confirmed_by_two_fresh_sessions_that_repeat_it()
     assert (row.confirmation.outcome, row.confirmation.sessions) == ("confirmed", 2)
 
 
-def _flat(one: CampaignSession) -> CampaignSession:
+def _flat(one: CampaignSession, old: float = 1024.0, new: float = 2048.0) -> CampaignSession:
     """The same session with an exact metric: one value per side."""
-    value = 1024.0 if one.place.side is Side.BASELINE else 2048.0
+    value = old if one.place.side is Side.BASELINE else new
     metrics = {"temp_bytes": MetricSamples(samples=[value], unit="bytes")}
     return dataclasses.replace(one, record=msgspec.structs.replace(one.record, metrics=metrics))
+
+
+def test_an_exact_regression_from_zero_that_does_not_repeat_is_refuted() -> None:
+    searched = [_flat(one, old=0.0) for one in pairs([2.0, 2.0])]
+    again = tuple(_flat(one, old=0.0, new=0.0) for one in fresh([2.0] * 8))
+    row = only(evidence(searched, fresh=again), Policy(metrics=("temp_bytes",)))
+    assert (row.outcome, row.confirmation and row.confirmation.outcome) == (Outcome.INCONCLUSIVE, "refuted")
 
 
 def test_improvements_and_the_rest_are_left_alone() -> None:
