@@ -233,10 +233,8 @@ def _checked(path: Path, text: str, table: Any, prefix: tuple[str, ...]) -> Sett
 def _contradictions(settings: Settings) -> list[Fault]:
     """Faults that no key has alone."""
     faults: list[Fault] = []
-    policy = settings.policy
-    if policy.floor >= policy.min_effect:
-        reason = f"must be less than policy.min_effect (found {policy.floor:g} and {policy.min_effect:g})"
-        faults.append((("policy", "floor"), reason))
+    if settings.policy.contradiction:
+        faults.append((("policy", "floor"), settings.policy.contradiction))
     if not _parse_size(settings.environments.max_size):
         faults.append((("environments", "max_size"), "must be more than nothing"))
     try:

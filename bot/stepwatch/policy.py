@@ -1,4 +1,8 @@
-"""The policy: how sure stepwatch must be, and how large a change must be, before it says so."""
+"""The policy: how sure stepwatch must be, and how large a change must be, before it says so.
+
+One margin cannot do both jobs (docs/adr/0007): with a detection margin of 2 % a true +2 % is hardly ever
+called, with an equivalence margin of 0.25 % hardly anything is ever proven unchanged.
+"""
 
 from __future__ import annotations
 
@@ -15,12 +19,22 @@ class Policy(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
 
     alpha: Level = 0.05
     """False discovery rate over one report, and 1 - coverage of every interval shown."""
-    floor: Fraction = 0.01
-    """A change must be proven beyond this to be called regressed or improved."""
+    floor: Fraction = 0.0025
+    """Detection: a change must be proven beyond this to be called regressed or improved."""
     min_effect: Fraction = 0.02
-    """A benchmark is `unchanged` only when its whole interval lies within this."""
+    """Equivalence: `unchanged` means that the change is proven to be smaller than this; 0: never said."""
     metrics: tuple[str, ...] = ()
     """Metrics that are judged; empty means the default set of the accelerator (`judged_metrics`)."""
+
+    @property
+    def contradiction(self) -> str | None:
+        """Why the two margins cannot both hold; None: they can.
+
+        Between them every change would be called and proven unchanged at the same time.
+        """
+        if self.min_effect and self.floor >= self.min_effect:
+            return f"must be less than the minimal effect (found {self.floor:g} and {self.min_effect:g})"
+        return None
 
 
 class HistoryPolicy(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

@@ -135,9 +135,9 @@ def refused(tracker: Path, text: str, name: str = "stepwatch.toml") -> str:
     [
         (
             "[policy]\nfloor = 0.05\n",
-            "stepwatch.toml:2: policy.floor: must be less than policy.min_effect (found 0.05 and 0.02)",
+            "stepwatch.toml:2: policy.floor: must be less than the minimal effect (found 0.05 and 0.02)",
         ),
-        ("policy.min_effect = 0.01\n", "stepwatch.toml: policy.floor: must be less than policy.min_effect"),
+        ("policy.min_effect = 0.001\n", "stepwatch.toml: policy.floor: must be less than the minimal effect"),
         ("[environments]\nmax_size = '0 B'\n", "stepwatch.toml:2: environments.max_size: must be more than"),
         (f"[environments]\nmax_size = '{'9' * 400} TiB'\n", "stepwatch.toml:2: environments.max_size: Exp"),
         ('machine = "abc\\n"\n', "stepwatch.toml:1: machine: Expected `str` matching"),

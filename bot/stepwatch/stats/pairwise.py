@@ -1,23 +1,35 @@
-"""Is one side different from the other? An anytime-valid paired test on log ratios.
+"""Is one side different from the other? An anytime-valid, robust paired test on log ratios.
 
-The t e-process of statistics.md 4.1, plain: nothing is winsorised or trimmed, because an e-value computed
-from data that were pulled towards their centre no longer keeps its promise (docs/adr/0005).
+Two claims are tested, each by the e-process of `e_process.py`: *beyond* a margin (the change is larger than
+the floor) and *within* one (it is smaller than the minimal effect). The interval is the confidence sequence
+of the same process. All of it may be looked at after every pair (docs/explanation/pairwise.md).
 """
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import cache
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from stepwatch.stats.e_process import final_evidence, two_sided
+from stepwatch.stats.intervals import confidence_sequences
+from stepwatch.stats.location import centre_of, scale_of
+
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from numpy.typing import ArrayLike
 
-PRIOR = 1.0
-"""g: the prior of the standardised effect is normal(0, g)."""
-_MINIMUM_TESTED = 2
+    from stepwatch.stats.e_process import Floats
+
+FEWEST_CALLED = 6
+"""Pairs below which no change is called: the signs of six fall alike by chance once in 32, of five in 16."""
+
+FEWEST_SAME = 4
+"""Pairs below which there is no interval and nothing is called unchanged: three may agree by rounding."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,12 +49,14 @@ class Estimate:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PairedTest:
-    """What n differences (log contender - log baseline) say about their true mean."""
+    """What n differences (log contender - log baseline) say about the centre of their distribution."""
 
-    n: int
+    differences: tuple[float, ...]
+    """In the order of the pairs: the evidence is gathered in it."""
     centre: float
+    """Mean of the differences that are not wild (`location.py`)."""
     scale: float
-    """Standard error of the centre; infinite below two differences."""
+    """Standard error of the centre, from the differences' own spread; infinite below two."""
 
     @classmethod
     def of(cls, differences: ArrayLike) -> PairedTest:
@@ -57,54 +71,79 @@ class PairedTest:
         values = np.asarray(differences, dtype=float)
         if values.size == 0 or not np.isfinite(values).all():
             raise ValueError("a paired test needs finite differences")
-        n = int(values.size)
-        scale = float(np.std(values, ddof=1)) / math.sqrt(n) if n >= _MINIMUM_TESTED else math.inf
-        return cls(n=n, centre=float(np.mean(values)), scale=scale)
+        return cls(differences=tuple(values.tolist()), centre=centre_of(values), scale=scale_of(values))
 
-    def log_e(self, null: float) -> float:
-        """Natural logarithm of the e-value against "the true mean is `null`" (two-sided).
-
-        E_n(null) = k^(-1/2) [(1 + t^2/(n-1)) / (1 + t^2/((n-1) k))]^(n/2) with k = 1 + n g and
-        t = (centre - null)/scale: the Bayes factor of the t-test with prior normal(0, g) on the
-        standardised effect. Minus infinity with fewer than two differences.
-        """
-        if self.n < _MINIMUM_TESTED:
-            return -math.inf
-        k = 1 + self.n * PRIOR
-        shift = self.centre - null
-        if abs(shift) <= self.scale * 1e-150:
-            return -0.5 * math.log(k)
-        # Written with scale/shift, so that a vanishing scale gives the limit instead of a division by zero.
-        inverse = (self.n - 1) * (self.scale / shift) ** 2
-        growth = math.log1p(inverse) - math.log1p(inverse * k) + math.log(k)
-        return -0.5 * math.log(k) + 0.5 * self.n * growth
+    @property
+    def n(self) -> int:
+        """How many differences."""
+        return len(self.differences)
 
     def log_e_beyond(self, margin: float) -> float:
-        """Log e-value against the whole null "the true mean lies within +-`margin`": the least over it."""
-        if abs(self.centre) <= margin:
-            return self.log_e(self.centre)
-        return self.log_e(math.copysign(margin, self.centre))
+        """Log e-value of "the centre lies beyond +-`margin`", against every centre within."""
+        return float(log_e_beyond([self], margin)[0])
+
+    def log_e_within(self, margin: float) -> float:
+        """Log e-value of "the centre lies within +-`margin`", against every centre beyond."""
+        return float(log_e_within([self], margin)[0])
 
     def interval(self, alpha: float) -> Estimate:
-        """The confidence sequence of level 1 - alpha: every null whose e-value stays below 1/alpha.
-
-        centre +- scale sqrt((n-1)(r-1)/(1-r/k)), r = (k/alpha^2)^(1/n); infinite while r >= k.
-        """
-        half = math.inf
-        if self.n >= _MINIMUM_TESTED:
-            k = 1 + self.n * PRIOR
-            r = (k / alpha**2) ** (1 / self.n)
-            if r < k:
-                half = self.scale * math.sqrt((self.n - 1) * (r - 1) / (1 - r / k))
-        return Estimate(centre=self.centre, low=self.centre - half, high=self.centre + half)
+        """The confidence sequence of level 1 - alpha: the nulls with less than 2/alpha against them."""
+        return intervals([self], alpha)[0]
 
 
-def minimum_pairs(threshold: float) -> int:
-    """The least number of pairs whose e-value can reach `threshold`, however large the effect.
+def log_e_beyond(tests: Sequence[PairedTest], margin: float) -> Floats:
+    """`PairedTest.log_e_beyond` of many tests at once, shape (M,)."""
+    above, below = _both_sides(tests, margin, -margin)
+    return two_sided(above, below)
 
-    The e-value grows towards k^((n-1)/2), k = 1 + n g, as t grows: 11 at n = 4, 36 at 5, 130 at 6, 512 at 7.
+
+def log_e_within(tests: Sequence[PairedTest], margin: float) -> Floats:
+    """`PairedTest.log_e_within` of many tests at once, shape (M,).
+
+    Two claims at once, each of which has to hold: the lesser of their e-values is one (intersection-union).
     """
-    n = _MINIMUM_TESTED
-    while 0.5 * (n - 1) * math.log1p(n * PRIOR) <= math.log(threshold):
+    above, below = _both_sides(tests, -margin, margin)
+    return np.minimum(above, below)
+
+
+def _both_sides(tests: Sequence[PairedTest], lower: float, upper: float) -> tuple[Floats, Floats]:
+    """Log evidence for "above `lower`" and for "below `upper`", shape (M,) each."""
+    count = len(tests)
+    rows = [np.array(test.differences) for test in tests]
+    found = final_evidence(rows * 2, np.repeat([lower, upper], count), np.repeat([1.0, -1.0], count))
+    return found[:count], found[count:]
+
+
+def intervals(tests: Sequence[PairedTest], alpha: float) -> list[Estimate]:
+    """`PairedTest.interval` of many tests at once."""
+    lows, highs = confidence_sequences(
+        [np.array(test.differences) for test in tests],
+        centres=np.array([test.centre for test in tests]),
+        steps=np.array([test.scale if test.n >= FEWEST_SAME else math.inf for test in tests]),
+        alpha=alpha,
+    )
+    return [
+        Estimate(centre=test.centre, low=float(low), high=float(high))
+        for test, low, high in zip(tests, lows, highs, strict=True)
+    ]
+
+
+@cache
+def minimum_pairs(threshold: float) -> int:
+    """The least number of pairs whose e-value can reach `threshold`, however large and steady the effect.
+
+    At least `FEWEST_CALLED`.
+    """
+    n = FEWEST_CALLED
+    while PairedTest.of([1.0] * n).log_e_beyond(0.0) < math.log(threshold):
+        n += 1
+    return n
+
+
+@cache
+def fewest_for_interval(alpha: float) -> int:
+    """The least number of pairs that can have an interval of level 1 - `alpha`, however steady they are."""
+    n = 2
+    while not PairedTest.of([1.0] * n).interval(alpha).bounded:
         n += 1
     return n

@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, cast
 
 from stepwatch.model import Outcome
-from stepwatch.stats import PairedTest, minimum_pairs, typical_value
-from stepwatch.units import Direction
+from stepwatch.stats import PairedTest, minimum_pairs, typical, typical_value
+from stepwatch.units import Direction, format_percent
 from stepwatch.verdict.differences import differences
+from stepwatch.verdict.measured import Measured
 from stepwatch.verdict.notes import incomparable, notes_on
 from stepwatch.verdict.rows import (
     NAME_LIMIT,
@@ -63,19 +64,26 @@ class Draft:
         """+1 if a larger value is worse, else -1."""
         return 1.0 if self.traits.better is Direction.LOWER else -1.0
 
-    def shown(self, side: Mapping[PairKey, float]) -> float | None:
-        """The value of a side over its paired sessions, so that the ratio is the quotient of the two.
+    def shown(self) -> tuple[float | None, float | None]:
+        """The values of the two sides over their paired sessions, so that the ratio is their quotient.
 
-        None where the sessions are in different units: no one number stands for them.
+        Pairs that are wild count in neither. None where the sessions are in different units: no one number
+        stands for them.
         """
         if len(self.evidence.baseline.units(self.metric) | self.evidence.contender.units(self.metric)) > 1:
-            return None
-        pairs = self.baseline.keys() & self.contender.keys()
-        return typical_value([side[pair] for pair in sorted(pairs or side.keys())])
+            return None, None
+        pairs = sorted(self.baseline.keys() & self.contender.keys())
+        if self.test is not None:
+            pairs = [pair for pair, kept in zip(pairs, typical(self.test.differences), strict=True) if kept]
+        old, new = (
+            [side[pair] for pair in pairs or sorted(side)] for side in (self.baseline, self.contender)
+        )
+        return typical_value(old), typical_value(new)
 
-    def verdict(self, decision: Decision, policy: Policy) -> Verdict:
-        """The finished row."""
-        measured = _measured(self, policy)
+    def verdict(self, decision: Decision, policy: Policy, measured: Measured | None = None) -> Verdict:
+        """The finished row; `measured` are the numbers of its test, if it has one."""
+        shown = self.shown()
+        measured = measured or _untested(self, *shown)
         sides = self.evidence.baseline, self.evidence.contender
         changed = decision.outcome in (Outcome.REGRESSED, Outcome.IMPROVED)
         blamed = changed or (decision.outcome is Outcome.BROKEN and not sides[1].sessions)
@@ -94,25 +102,13 @@ class Draft:
             ratio_high=measured.high,
             e_value=measured.e_value,
             sessions=self.test.n if self.test else min(len(self.baseline), len(self.contender)),
-            baseline=_summary(sides[0], self.baseline, self.shown(self.baseline)),
-            contender=_summary(sides[1], self.contender, self.shown(self.contender)),
+            baseline=_summary(sides[0], self.baseline, shown[0]),
+            contender=_summary(sides[1], self.contender, shown[1]),
             blame_range=_range(*sides) if blamed and across else None,
             proven_beyond_min_effect=changed and measured.least_change > math.log1p(policy.min_effect),
             differences=differences(*records),
             notes=notes_on(self.evidence, paired=self.baseline.keys() & self.contender.keys()),
         )
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Measured:
-    """The numbers of a row; None where undefined."""
-
-    ratio: float | None = None
-    low: float | None = None
-    high: float | None = None
-    e_value: float | None = None
-    least_change: float = 0.0
-    """The smallest |log ratio| that the interval leaves possible."""
 
 
 def draft_verdict(
@@ -184,8 +180,8 @@ def _exact(
         return Decision(outcome=Outcome.INCONCLUSIVE, reason=reason, exact=True)
     if set(baseline.values()) == set(contender.values()):
         return Decision(outcome=Outcome.UNCHANGED, reason="equal in every session", exact=True)
-    if 0 < _least_change(baseline, contender) <= math.log1p(min(policy.floor, policy.min_effect)):
-        reason = f"differs in every session, by less than the floor of {policy.floor:.1%}"
+    if 0 < _least_change(baseline, contender) <= math.log1p(policy.floor):
+        reason = f"differs in every session, by less than the floor of {format_percent(policy.floor)}"
         return Decision(outcome=Outcome.UNCHANGED, reason=reason, exact=True)
     return _separated(traits, baseline, contender)
 
@@ -215,7 +211,7 @@ def _by_order(
     """Decide pairs that hold a zero (or less): equal everywhere, or one side wholly above the other.
 
     If the release makes no difference, n sessions of either side are exchangeable, and one side lies wholly
-    above the other with probability 2 / C(2n, n): 0.8 % at n = 5. One may look after every pair: whatever
+    above the other with probability 2 / C(2n, n): 0.2 % at n = 6. One may look after every pair: whatever
     is separated at n was separated at every smaller n, so later looks add nothing.
     """
     needed = minimum_pairs(1 / policy.alpha)
@@ -252,27 +248,15 @@ def _least_change(baseline: Mapping[PairKey, float], contender: Mapping[PairKey,
     return math.log(min(high)) - math.log(max(low)) if max(low) > 0 else math.inf
 
 
-def _measured(draft: Draft, policy: Policy) -> _Measured:
-    """Ratio, interval and e-value of a row."""
-    if draft.test is not None:
-        interval = draft.test.interval(policy.alpha)
-        crosses = interval.low <= 0 <= interval.high
-        log_e = draft.test.log_e_beyond(math.log1p(policy.floor))
-        return _Measured(
-            ratio=exponential(draft.test.centre),
-            low=exponential(interval.low) if interval.bounded else None,
-            high=exponential(interval.high) if interval.bounded else None,
-            e_value=exponential(log_e),
-            least_change=0.0 if crosses else min(abs(interval.low), abs(interval.high)),
-        )
-    old, new = draft.shown(draft.baseline), draft.shown(draft.contender)
+def _untested(draft: Draft, old: float | None, new: float | None) -> Measured:
+    """The numbers of a row that was decided without a test, from the values shown."""
     if old is None or new is None or min(old, new) < 0:
-        return _Measured()
+        return Measured()
     ratio = _ratio(old, new)
     if not (draft.decision and draft.decision.exact):
-        return _Measured(ratio=ratio)
+        return Measured(ratio=ratio)
     end = ratio if old == new or _varies_nowhere(draft) else None
-    return _Measured(
+    return Measured(
         ratio=ratio, low=end, high=end, least_change=_least_change(draft.baseline, draft.contender)
     )
 

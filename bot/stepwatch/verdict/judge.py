@@ -3,8 +3,8 @@
 The order of judgement: a side without a finished session is `broken` (or says what is missing); a metric
 that repeats exactly is compared exactly, one that is zero now and then by order; everything else is tested
 on pairs, and `regressed` or `improved` needs the family's e-BH procedure to reject "within the floor".
-`unchanged` needs an interval inside the minimal effect; whatever is left is `inconclusive`, with what would
-decide it.
+`unchanged` needs proof that the change is smaller than the minimal effect; whatever is left is
+`inconclusive`, with what would decide it.
 """
 
 from __future__ import annotations
@@ -14,15 +14,17 @@ from typing import TYPE_CHECKING
 
 from stepwatch.model import Outcome
 from stepwatch.policy import judged_metrics
-from stepwatch.stats import e_bh, minimum_pairs
+from stepwatch.stats import FEWEST_CALLED, FEWEST_SAME, e_bh, minimum_pairs
+from stepwatch.units import format_percent
 from stepwatch.verdict.drafts import Decision, Draft, draft_verdict
 from stepwatch.verdict.evidence import BenchmarkEvidence, Evidence, by_benchmark
+from stepwatch.verdict.measured import tested
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from stepwatch.policy import Policy
-    from stepwatch.stats import PairedTest
+    from stepwatch.verdict.measured import Tested
     from stepwatch.verdict.rows import Verdict
 
 ORDER = (
@@ -50,16 +52,19 @@ def judge(evidence: Evidence, policy: Policy) -> list[Verdict]:
 
 def _settle(drafts: Sequence[Draft], policy: Policy) -> list[Verdict]:
     """Decide the waiting rows together: the error rate belongs to the whole family."""
-    waiting = [(draft, draft.test) for draft in drafts if draft.test is not None]
-    floor = math.log1p(policy.floor)
-    rejections = e_bh([test.log_e_beyond(floor) for _, test in waiting], alpha=policy.alpha).tolist()
+    waiting = [draft for draft in drafts if draft.test is not None]
+    found = tested([draft.test for draft in waiting if draft.test is not None], policy)
+    evidence = [row.log_e_beyond if row.pairs >= FEWEST_CALLED else -math.inf for row in found]
+    rejections = e_bh(evidence, alpha=policy.alpha).tolist()
     return [
         *(draft.verdict(draft.decision, policy) for draft in drafts if draft.decision is not None),
         *(
             draft.verdict(
-                _decide(test, rejected=rejected, family=len(waiting), policy=policy, worse=draft.sign), policy
+                _decide(row, rejected=rejected, family=len(waiting), policy=policy, worse=draft.sign),
+                policy,
+                row.measured,
             )
-            for (draft, test), rejected in zip(waiting, rejections, strict=True)
+            for draft, row, rejected in zip(waiting, found, rejections, strict=True)
         ),
     ]
 
@@ -74,30 +79,29 @@ def _metrics(benchmark: BenchmarkEvidence, evidence: Evidence, policy: Policy) -
     return () if skipped else metrics[:1]
 
 
-def _decide(test: PairedTest, *, rejected: bool, family: int, policy: Policy, worse: float) -> Decision:
+def _decide(row: Tested, *, rejected: bool, family: int, policy: Policy, worse: float) -> Decision:
     """The outcome of a tested row.
 
     Args:
-        test: the paired test of the row.
+        row: what its test says.
         rejected: whether e-BH rejects "the change lies within the floor".
         family: how many rows are tested together.
         policy: the margins.
         worse: +1 if a larger value is worse, else -1.
     """
     if rejected:
-        is_worse = test.centre * worse > 0
+        is_worse = row.centre * worse > 0
         return Decision(
             outcome=Outcome.REGRESSED if is_worse else Outcome.IMPROVED,
-            reason=f"{'worse' if is_worse else 'better'} by more than the floor of {policy.floor:.1%}",
+            reason=f"{'worse' if is_worse else 'better'} by more than the floor of "
+            f"{format_percent(policy.floor)}",
         )
-    interval = test.interval(policy.alpha)
-    margin = math.log1p(policy.min_effect)
-    if interval.bounded and -margin <= interval.low and interval.high <= margin:
+    if row.pairs >= FEWEST_SAME and row.log_e_within >= -math.log(policy.alpha):
         return Decision(
             outcome=Outcome.UNCHANGED,
-            reason=f"the whole interval lies within the minimal effect of {policy.min_effect:.1%}",
+            reason=f"proven to lie within the minimal effect of {format_percent(policy.min_effect)}",
         )
-    return Decision(outcome=Outcome.INCONCLUSIVE, reason=_what_is_missing(test.n, family, policy))
+    return Decision(outcome=Outcome.INCONCLUSIVE, reason=_what_is_missing(row.pairs, family, policy))
 
 
 def _what_is_missing(pairs: int, family: int, policy: Policy) -> str:
@@ -105,10 +109,10 @@ def _what_is_missing(pairs: int, family: int, policy: Policy) -> str:
     least, alone = minimum_pairs(1 / policy.alpha), minimum_pairs(family / policy.alpha)
     if pairs < least:
         return f"needs {least} sessions on each side, has {pairs}"
-    missing = (
-        f"proven neither beyond the floor of {policy.floor:.1%} nor within the minimal effect of "
-        f"{policy.min_effect:.1%}; more sessions decide it"
-    )
+    beyond = f"beyond the floor of {format_percent(policy.floor)}"
+    within = f"within the minimal effect of {format_percent(policy.min_effect)}"
+    missing = f"proven neither {beyond} nor {within}" if policy.min_effect else f"not proven {beyond}"
+    missing += "; more sessions decide it"
     if pairs < alone:
         missing += f" (a lone change among {family} rows needs {alone} on each side)"
     return missing

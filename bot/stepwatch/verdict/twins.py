@@ -7,7 +7,7 @@ from collections import defaultdict
 from typing import TYPE_CHECKING
 
 from stepwatch.model import Side
-from stepwatch.stats import PairedTest, minimum_pairs, typical_value
+from stepwatch.stats import PairedTest, fewest_for_interval, typical_value
 from stepwatch.verdict.differences import planted
 from stepwatch.verdict.evidence import CampaignSession, Evidence, SideEvidence
 from stepwatch.verdict.rows import NAME_LIMIT, Interval, Twin, TwinVariant, exponential, shorten
@@ -102,7 +102,7 @@ def _variant(
     notes = []
     if text := planted(session.record for session in sessions):
         notes.append(f"SELF-TEST: a slowdown ({text}) was planted into these sessions")
-    needed = minimum_pairs(1 / policy.alpha)
+    needed = fewest_for_interval(policy.alpha)
     if len(used) < needed:
         notes.append(f"an interval needs {needed} sessions, has {len(used)}")
     elif reference and not {session.key for session in used} & {session.key for session in against}:

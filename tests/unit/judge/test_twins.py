@@ -65,7 +65,7 @@ def test_variants_of_a_workload_with_paired_ratios() -> None:
 
 def test_below_the_minimum_it_says_so_instead_of_an_interval() -> None:
     found = twin(evidence(rounds(2)))
-    assert found.variants[1].notes == ["an interval needs 5 sessions, has 2"]
+    assert found.variants[1].notes == ["an interval needs 4 sessions, has 2"]
     assert found.variants[1].ratio_cpu is not None
     assert found.variants[1].ratio_cpu.low is None
 

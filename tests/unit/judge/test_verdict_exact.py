@@ -26,17 +26,17 @@ def zeros(old: list[float], new: list[float], *, metric: str) -> Verdict:
 
 
 @pytest.mark.parametrize("metric", ["recompiles", "step_cpu"])
-def test_from_zero_a_side_wholly_above_the_other_is_called_from_five_pairs_on(metric: str) -> None:
-    none, some = [0.0] * 5, [1.0, 2.0, 1.0, 2.0, 1.0]
+def test_from_zero_a_side_wholly_above_the_other_is_called_from_six_pairs_on(metric: str) -> None:
+    none, some = [0.0] * 6, [1.0, 2.0, 1.0, 2.0, 1.0, 2.0]
     worse, better = zeros(none, some, metric=metric), zeros(some, none, metric=metric)
     assert (worse.outcome, better.outcome) == (Outcome.REGRESSED, Outcome.IMPROVED)
     assert (worse.method, worse.ratio, worse.ratio_low) == ("exact", None, None)
     assert (better.ratio, better.ratio_low) == (0.0, None)
     assert worse.proven_beyond_min_effect
-    early = zeros(none[:4], some[:4], metric=metric)
+    early = zeros(none[:5], some[:5], metric=metric)
     assert (early.outcome, early.reason) == (
         Outcome.INCONCLUSIVE,
-        "needs 5 sessions on each side, has 4",
+        "needs 6 sessions on each side, has 5",
     )
 
 
@@ -47,22 +47,22 @@ def test_zeros_on_both_sides_that_overlap_stay_undecided() -> None:
 
 
 def test_zero_in_every_session_is_unchanged_for_every_metric() -> None:
-    verdict = zeros([0.0] * 5, [0.0] * 5, metric="step_cpu")
+    verdict = zeros([0.0] * 6, [0.0] * 6, metric="step_cpu")
     assert (verdict.outcome, verdict.ratio) == (Outcome.UNCHANGED, 1.0)
     assert verdict.reason == "equal in every session"
-    assert zeros([0.0] * 4, [0.0] * 4, metric="step_cpu").outcome is Outcome.INCONCLUSIVE
+    assert zeros([0.0] * 5, [0.0] * 5, metric="step_cpu").outcome is Outcome.INCONCLUSIVE
 
 
 def test_separation_is_rare_without_a_change_however_often_one_looks() -> None:
-    """2 / C(10, 5) = 0.8 % at five pairs, and never more later: what is separated was so before."""
+    """2 / C(12, 6) = 0.2 % at six pairs, and never more later: what is separated was so before."""
     rng = np.random.default_rng(3)
     called = 0
     for _ in range(300):
         old, new = rng.integers(0, 1000, (2, 8)).astype(float)
         old[0] = 0.0
-        looks = [zeros(list(old[:n]), list(new[:n]), metric="recompiles") for n in range(5, 9)]
+        looks = [zeros(list(old[:n]), list(new[:n]), metric="recompiles") for n in range(6, 9)]
         called += any(v.outcome in (Outcome.REGRESSED, Outcome.IMPROVED) for v in looks)
-    assert called <= 9
+    assert called <= 3
 
 
 EXACT = Policy(metrics=("temp_bytes",))
