@@ -16,7 +16,7 @@ import numpy as np
 from stepwatch.errors import HistoryNotFound
 from stepwatch.history.asv_files import read_files
 from stepwatch.history.asv_results import OTHER_FILES, BenchmarkInfo, read_benchmarks
-from stepwatch.history.building import is_exact, parse_unit
+from stepwatch.history.building import parse_unit
 from stepwatch.history.runs import digest
 from stepwatch.units import Direction
 from stepwatch.verdict.series import Series
@@ -161,7 +161,7 @@ def _series(name: str, line: _Line, info: BenchmarkInfo, commits: Sequence[str],
         dates=dates[line.files],
         unit=unit.name,
         better=Direction(info.better),
-        exact=info.exact or is_exact(unit, values),
+        exact=info.exact or unit.exact,
         notes=(f"{odd} of {len(values)} values are impossible ({unit.rule}): missing",) if odd else (),
     )
 

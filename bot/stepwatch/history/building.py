@@ -38,7 +38,7 @@ class Unit:
     above: float
     """Every value must be greater than this."""
     exact: bool
-    """Whether values can repeat to the last digit (bytes, counts)."""
+    """Whether values can repeat to the last digit (bytes, counts); the detector looks whether they do."""
 
     @property
     def rule(self) -> str:
@@ -58,18 +58,6 @@ def parse_unit(text: str) -> Unit:
     if word.lower() in _COUNTS:
         return Unit(name="count", scale=1.0, above=_NOTHING_BELOW_ZERO, exact=True)
     return Unit(name=word, scale=1.0, above=-math.inf, exact=False)
-
-
-def is_exact(unit: Unit, values: Floats) -> bool:
-    """Whether values repeat to the last digit unless the program changed.
-
-    Bytes and counts can (temporary buffers), but need not (a process's peak memory): most neighbours must be
-    equal.
-    """
-    measured = values[~np.isnan(values)]
-    if not unit.exact or len(measured) < 2:
-        return False
-    return bool(np.count_nonzero(np.diff(measured) == 0) * 2 > len(measured) - 1)
 
 
 NO_UNIT = parse_unit("")
@@ -145,7 +133,7 @@ class SeriesBuilder:
             samples=samples,
             unit=self.unit.name,
             better=self.better,
-            exact=is_exact(self.unit, values),
+            exact=self.unit.exact,
             notes=tuple(self._notes(values)),
         )
 

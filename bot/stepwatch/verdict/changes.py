@@ -10,6 +10,7 @@ import msgspec
 
 from stepwatch.stats.changepoint import DEFAULT
 from stepwatch.units import Direction
+from stepwatch.verdict.series import observations
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -84,12 +85,13 @@ class SeriesChanges:
 def describe_changes(series: Series, found: Detection, settings: Settings = DEFAULT) -> SeriesChanges:
     """What the detection `found` in `series`, under `settings`, means."""
     measured = series.measured
+    seen = int(observations(series.values, series.samples).sum())
     return SeriesChanges(
         series=series.name,
         points=len(series.values),
         measured=measured,
         unit=series.unit,
-        too_short=measured < least_points(settings),
+        too_short=measured < LEAST_POINTS or seen < least_observations(settings),
         changes=tuple(change_of(series, change) for change in found.changes),
         drift=None if found.drift is None else _drifting(series, found.drift),
         notes=series.notes,
@@ -111,8 +113,12 @@ def changes_as_json(judged: Sequence[SeriesChanges], notes: Sequence[str]) -> by
     )
 
 
-def least_points(settings: Settings) -> int:
-    """The fewest measured points in which a step can be found."""
+LEAST_POINTS = 2
+"""No step without a point on either side."""
+
+
+def least_observations(settings: Settings) -> int:
+    """The fewest observations (sessions; where they are not known, points) in which a step can be found."""
     return 2 * settings.min_run
 
 

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from stepwatch.stats.changepoint import ChangePoint, detect
-from stepwatch.verdict.changes import least_points
+from stepwatch.verdict.changes import LEAST_POINTS, least_observations
+from stepwatch.verdict.series import observations
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -32,8 +33,15 @@ class Job(NamedTuple):
     samples: tuple[Floats, ...] | None
     """The sessions' values of each point."""
     exact: bool
+    """Whether values can repeat to the last digit."""
     first: int = 0
     """For a replay: index of the first point that can raise an alert; what lies before it is known."""
+
+    def ends(self, settings: Settings) -> Places:
+        """The lengths, each up to a measured point, at which a step could be found."""
+        measured = ~np.isnan(self.values)
+        enough = np.cumsum(observations(self.values, self.samples)) >= least_observations(settings)
+        return np.flatnonzero(measured & enough & (np.cumsum(measured) >= LEAST_POINTS)) + 1
 
     def look(self, end: int, settings: Settings) -> Detection:
         """What the detector finds in the first `end` points."""
@@ -64,11 +72,11 @@ def replay(job: Job, *, settings: Settings, step: int = 1) -> tuple[Raised, ...]
     Returns:
         What was raised, in the order of time.
     """
-    ends = np.flatnonzero(~np.isnan(job.values)) + 1
+    ends = job.ends(settings)
     before = ends[ends <= job.first]
     known = [change.index for change in job.look(int(before[-1]), settings).changes] if before.size else []
     raised: list[Raised] = []
-    for end in _occasions(ends, job.first, least_points(settings), step):
+    for end in occasions(job, settings=settings, step=step):
         for change in job.look(end, settings).changes:
             if is_new(change.index, known):
                 known.append(change.index)
@@ -82,11 +90,9 @@ def is_new(index: int, known: Iterable[int]) -> bool:
 
 
 def occasions(job: Job, *, settings: Settings, step: int) -> list[int]:
-    """The lengths at which `replay` looks at a series."""
-    return _occasions(np.flatnonzero(~np.isnan(job.values)) + 1, job.first, least_points(settings), step)
+    """The lengths at which `replay` looks at a series.
 
-
-def _occasions(ends: Places, first: int, least: int, step: int) -> list[int]:
-    """Lengths to look at, counted from the start: which they are does not depend on what comes later."""
-    wanted = ends[least - 1 :]
-    return [int(end) for end in wanted[wanted > first][::step]]
+    They are counted from the start, so that which they are does not depend on what comes later.
+    """
+    ends = job.ends(settings)
+    return [int(end) for end in ends[ends > job.first][::step]]

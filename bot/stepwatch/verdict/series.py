@@ -32,7 +32,7 @@ class Series:
     unit: str = ""
     better: Direction = Direction.LOWER
     exact: bool = False
-    """Whether values repeat to the last digit unless the program changed."""
+    """Whether values can repeat to the last digit; the detector looks whether they do."""
     notes: tuple[str, ...] = ()
     """What a reader of the result should know about the data."""
 
@@ -40,3 +40,14 @@ class Series:
     def measured(self) -> int:
         """How many points have a value."""
         return int(np.count_nonzero(~np.isnan(self.values)))
+
+
+def observations(values: Floats, samples: Sequence[Floats] | None) -> NDArray[np.int64]:
+    """How many observations each point has: its sessions; one where they are not known; none if it is missing.
+
+    Shape (n,), like `values`.
+    """
+    counts = np.ones(len(values), dtype=np.int64)
+    if samples is not None:
+        counts = np.maximum([len(taken) for taken in samples], counts)
+    return np.where(np.isnan(values), 0, counts)

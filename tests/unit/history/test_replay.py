@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from stepwatch.stats.changepoint import DEFAULT, Detection, detect
 from stepwatch.units import Direction
 from stepwatch.verdict.backtest import judge_alerts, total
-from stepwatch.verdict.changes import Turn, describe_changes, least_points
+from stepwatch.verdict.changes import Turn, describe_changes, least_observations
 from stepwatch.verdict.replay import MARGIN, Job, Raised, occasions, replay
 
 
@@ -69,7 +69,7 @@ def test_nor_when_not_every_point_is_looked_at(step: int, end: int, later: list[
 def test_a_missing_point_is_no_occasion_to_look() -> None:
     gaps = job([1.0, math.nan] * 10)
     looks = occasions(gaps, settings=DEFAULT, step=1)
-    assert looks == list(range(2 * least_points(DEFAULT) - 1, 20, 2))
+    assert looks == list(range(2 * least_observations(DEFAULT) - 1, 20, 2))
     assert occasions(gaps, settings=DEFAULT, step=3) == looks[::3]
 
 
@@ -136,8 +136,19 @@ def test_the_direction_of_the_metric_says_what_is_worse(better: Direction, turn:
 
 
 def test_too_short_is_not_unchanged() -> None:
-    least = least_points(DEFAULT)
+    least = least_observations(DEFAULT)
     values = np.where(np.arange(120) < least - 1, 0.001, math.nan)
     assert describe_changes(series("a", values=values), Detection()).too_short
     values[-1] = 0.001
     assert not describe_changes(series("a", values=values), Detection()).too_short
+
+
+def test_sessions_count_where_they_are_known() -> None:
+    """Two points with three sessions each are enough to look; a one-point series never is."""
+    three = np.ones(3)
+    few = Job(np.array([1.0, math.nan, 2.0, 2.0]), (three, np.empty(0), three, np.empty(0)), False)
+    assert occasions(few, settings=DEFAULT, step=1) == [3, 4]
+    samples = (three,) * 2
+    two = series("a", points=2, samples=samples)
+    assert not describe_changes(two, Detection()).too_short
+    assert describe_changes(series("a", points=1, samples=(np.ones(50),)), Detection()).too_short

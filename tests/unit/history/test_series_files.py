@@ -101,12 +101,9 @@ def test_what_editors_add_is_no_fault() -> None:
     np.testing.assert_array_equal(series.values, [1, math.nan])
 
 
-def test_bytes_are_exact_only_where_they_repeat() -> None:
-    same = "".join(f"a,{i},{100 + (i > 5)},B\n" for i in range(10))
-    noisy = "".join(f"a,{i},{100 + i % 7},B\n" for i in range(10))
-    assert of_csv(f"{HEADER},unit\n{same}")[0].exact
-    assert not of_csv(f"{HEADER},unit\n{noisy}")[0].exact
-    assert not of_csv(f"{HEADER},unit\n{same.replace(',B', ',s')}")[0].exact
+def test_bytes_and_counts_may_be_exact_times_are_not() -> None:
+    for unit, exact in (("B", True), ("KiB", True), ("count", True), ("ms", False), ("items", False)):
+        assert of_csv(f"{HEADER},unit\na,1,5,{unit}\n")[0].exact is exact
 
 
 def test_levels_below_zero_and_repeated_revisions_are_noted() -> None:
