@@ -43,7 +43,7 @@ class Series:
 
 
 def observations(values: Floats, samples: Sequence[Floats] | None) -> NDArray[np.int64]:
-    """How many observations each point has: its sessions; one where they are not known; none if it is missing.
+    """How many observations each point has: its sessions, one where they are not known, none if missing.
 
     Shape (n,), like `values`.
     """

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import io
 import json
+import re
 import sys
 import time
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import msgspec
 import pytest
@@ -20,9 +22,6 @@ from stepwatch.errors import StepwatchError, UnknownBenchmark, UsageError
 from stepwatch.history import work
 from stepwatch.stats.changepoint import Detection, detect
 from stepwatch.verdict.replay import Job
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 KEYS = ["index", "revision", "after", "through", "ratio", "ratio_low", "ratio_high", "p_value", "direction"]
 STEP = step_values(60, 30)
@@ -167,7 +166,7 @@ def test_an_asv_directory_is_detected_once(apart: Path, monkeypatch: pytest.Monk
 
 
 def test_executors_give_the_same_bytes(apart: Path) -> None:
-    results = str(fill(apart / "results"))
+    results = str(fill(apart / "results", 20))
     for command in (["changepoints", results], ["backtest", "--results", results]):
         serial = run(*command, "--json", "--no-cache", "--executor", "serial").stdout_bytes
         assert run(*command, "--json", "--no-cache", "--executor", "processes:2").stdout_bytes == serial
@@ -248,3 +247,11 @@ def test_progress_on_a_terminal_is_a_bar_that_goes_away(monkeypatch: pytest.Monk
     with counting.count_on_stderr() as show:
         show("series", 3, 7)
     assert "3 of 7 series" in terminal.getvalue()
+
+
+def test_the_csv_of_the_guide_is_read(apart: Path) -> None:
+    guide = (Path(__file__).resolve().parents[3] / "docs/howto/history.md").read_text()
+    (text,) = re.findall(r"```text\n(series,revision.*?)```", guide, re.DOTALL)
+    (apart / "guide.csv").write_text(text)
+    found = json.loads(run("changepoints", "guide.csv", "--json").stdout)
+    assert list(found["series"]) == ["fft.forward", "throughput"]
