@@ -53,33 +53,34 @@ if TYPE_CHECKING:
     from stepwatch.stats.calibration import Rule
     from stepwatch.verdict.evidence import BenchmarkEvidence, CampaignSession, Evidence, MetricTraits, PairKey
 
-LONGEST_REPLAY = 60
+LONGEST_REPLAY = 40
 """Pairs of a replay; what a budget pays beyond them changes little and costs much."""
 _DAY = 86_400.0
 _NAME = re.compile(CAMPAIGN_PREFIX + r"(.+)-([0-9]{1,6})")
 
 
-def calibration_job(job: Job, *, now: float, fresh: bool) -> Job:
+def calibration_job(job: Job, *, pairs: int, now: float, fresh: bool) -> Job:
     """`job`, an A/A comparison, as the calibration campaign to begin or to go on with.
 
     Args:
-        job: as `measure --a-a` would run it.
+        job: what is compared with itself.
+        pairs: per benchmark.
         now: Unix seconds.
         fresh: begin a new campaign in any case.
 
     Raises:
         MalformedFile, UnsupportedSchema: an earlier calibration cannot be read.
     """
-    release = job.comparison.contender.replace("/", "-")
+    subject = job.comparison.contender.replace("/", "-")
     earlier = {
         int(found[2]): path
         for path in find_sidecars(job.results, job.machine)
-        if (found := _NAME.fullmatch(path.stem)) and found[1] == release
+        if (found := _NAME.fullmatch(path.stem)) and found[1] == subject
     }
     last = max(earlier, default=0)
     goes_on = last and not fresh and _goes_on(read_sidecar(earlier[last]), job, now)
     number = last if goes_on else last + 1
-    return dataclasses.replace(job, campaign=f"{CAMPAIGN_PREFIX}{release}-{number}")
+    return dataclasses.replace(job, sessions=pairs, campaign=f"{CAMPAIGN_PREFIX}{subject}-{number}")
 
 
 def _goes_on(sidecar: Sidecar, job: Job, now: float) -> bool:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from stepwatch.policy import judged_metrics
-from stepwatch.stats import PairedTest
+from stepwatch.stats import PairedTest, intervals
 from stepwatch.stats.calibration import detectable_by_interval
 from stepwatch.verdict.calibration import Identity, Margins
 from stepwatch.verdict.evidence import by_benchmark
@@ -87,24 +87,29 @@ def calibrated(
         machine: whose sessions they are.
         calibration: None: nothing was ever calibrated there.
     """
-    tested = [verdict for verdict in verdicts if verdict.method not in _UNTESTED]
+    tested = [place for place, verdict in enumerate(verdicts) if verdict.method not in _UNTESTED]
     sources = _sources(evidence, policy)
     known = _by_benchmark(calibration.records if calibration else ())
+    rows = list(verdicts)
     used: list[CalibrationRecord] = []
     misfits: Counter[str] = Counter()
-    rows = []
-    for verdict in verdicts:
-        if verdict.method in _UNTESTED:
-            rows.append(verdict)
-            continue
-        source = sources[verdict.benchmark]
-        found, misfit = _choose(known.get(verdict.benchmark, ()), _identity(machine, source.group), policy)
-        if found is None:
-            rows.append(_with_own_spread(verdict, source, evidence, policy, family=len(tested)))
-            misfits += Counter([misfit] if misfit else [])
+    alone = []
+    for place in tested:
+        name = verdicts[place].benchmark
+        record, misfit = _choose(known.get(name, ()), _identity(machine, sources[name].group), policy)
+        misfits += Counter([misfit] if misfit else [])
+        if record is None:
+            alone.append(place)
         else:
-            rows.append(_with_record(verdict, found))
-            used.append(found)
+            rows[place] = _with_record(verdicts[place], record)
+            used.append(record)
+    tests = [_test(sources[verdicts[place].benchmark], evidence) for place in alone]
+    effects = _own_effects(tests, policy, family=len(tested))
+    for place, test, effect in zip(alone, tests, effects, strict=True):
+        if effect is not None:
+            rows[place] = msgspec.structs.replace(
+                verdicts[place], mde=effect, mde_pairs=test.n, mde_source="pairs"
+            )
     return CalibratedVerdicts(
         verdicts=rows,
         info=_info(used, calibration.now) if calibration and used else None,
@@ -195,21 +200,22 @@ def _with_record(verdict: Verdict, record: CalibrationRecord) -> Verdict:
     )
 
 
-def _with_own_spread(
-    verdict: Verdict, source: _Source, evidence: Evidence, policy: Policy, *, family: int
-) -> Verdict:
-    """The effect that a row's own pairs could have found as a lone change of its family."""
+def _test(source: _Source, evidence: Evidence) -> PairedTest:
+    """The pairs of a row, as it was judged by them."""
     group, metric = source.group, source.metric
     traits = evidence.traits_of(group.benchmark, metric)
     old, new = (side.values(metric, traits) for side in (group.baseline, group.contender))
-    test = PairedTest.of([math.log(new[key]) - math.log(old[key]) for key in sorted(old.keys() & new.keys())])
-    interval = test.interval(policy.alpha / family)
-    effect = detectable_by_interval(
-        (interval.high - interval.low) / 2, test.scale, pairs=test.n, floor=math.log1p(policy.floor)
-    )
-    if effect is None:
-        return verdict
-    return msgspec.structs.replace(verdict, mde=effect, mde_pairs=test.n, mde_source="pairs")
+    return PairedTest.of([math.log(new[key]) - math.log(old[key]) for key in sorted(old.keys() & new.keys())])
+
+
+def _own_effects(tests: Sequence[PairedTest], policy: Policy, *, family: int) -> list[float | None]:
+    """The effect that each row's own pairs could have found as a lone change of its family; None: none."""
+    floor = math.log1p(policy.floor)
+    ends = intervals(tests, policy.alpha / family) if tests else []
+    return [
+        detectable_by_interval((end.high - end.low) / 2, test.scale, pairs=test.n, floor=floor)
+        for test, end in zip(tests, ends, strict=True)
+    ]
 
 
 def _info(used: Sequence[CalibrationRecord], now: float) -> CalibrationInfo:

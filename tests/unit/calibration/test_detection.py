@@ -122,8 +122,8 @@ def test_without_a_calibration_the_own_pairs_speak_and_the_hint_comes_once() -> 
 def test_the_own_pairs_find_what_their_interval_and_floor_allow() -> None:
     ratios = noisy(1.1, 8)
     (row,) = judged().verdicts
-    interval = PairedTest.of([math.log(ratio) for ratio in ratios]).interval(0.05)
-    least = math.expm1(math.log1p(0.01) + (interval.high - interval.low) / 2)
+    interval = PairedTest.of([math.log(ratio) for ratio in ratios]).interval(STEP.alpha)
+    least = math.expm1(math.log1p(STEP.floor) + (interval.high - interval.low) / 2)
     assert row.mde is not None
     assert least < row.mde < 2 * least
     assert row.mde_pairs == 8

@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 from scipy.stats import binomtest, norm
 from stand_in_rules import MeanRule, TProcessRule
 
-from stepwatch.stats import PairedTest
+from stepwatch.policy import Policy
+from stepwatch.stats import FEWEST_CALLED, FEWEST_SAME, PairedTest
 from stepwatch.stats.calibration import (
     LARGEST_EFFECT,
     Detectable,
@@ -22,6 +23,7 @@ from stepwatch.stats.calibration import (
     power_at,
     replay,
 )
+from stepwatch.verdict.rule import decision_rule
 
 PAIRS = 16
 
@@ -61,24 +63,13 @@ def test_the_detectable_effect_is_found_nine_times_in_ten() -> None:
 
 
 def test_brute_force_agrees_on_normal_noise() -> None:
-    """Pair by pair with the scalar test, on fresh normal noise instead of replays."""
-    sd = 0.008
-    found = detectable(normal_places(sd), TProcessRule(), pairs=12, seed=3)
+    """Fresh normal noise instead of replays."""
+    sd, rule = 0.008, TProcessRule()
+    found = detectable(normal_places(sd), rule, pairs=12, seed=3)
     assert found.effect is not None
     rng = np.random.default_rng(9)
-    hits = sum(_called(rng.normal(math.log1p(found.effect), sd, 12)) for _ in range(300))
-    assert hits / 300 == pytest.approx(0.9, abs=0.07)
-
-
-def _called(differences: np.ndarray) -> bool:
-    for n in range(4, differences.size + 1):
-        test = PairedTest.of(differences[:n])
-        if test.log_e_beyond(math.log1p(0.01)) >= math.log(1 / 0.05):
-            return test.centre > 0
-        interval = test.interval(0.05)
-        if max(-interval.low, interval.high) <= math.log1p(0.02):
-            return False
-    return False
+    fresh = rng.normal(math.log1p(found.effect), sd, (4000, 12))
+    assert float((rule(fresh).direction > 0).mean()) == pytest.approx(0.9, abs=0.02)
 
 
 def test_a_rule_that_is_valid_cries_wolf_rarely() -> None:
@@ -154,17 +145,48 @@ def test_what_is_no_calibration_is_refused(places: list[float]) -> None:
             find(places, TProcessRule(), pairs=8, seed=1)
 
 
-def test_a_rows_own_interval_says_what_such_pairs_find() -> None:
-    sd, n, floor = 0.01, 10, math.log1p(0.01)
+def test_a_rows_own_interval_says_what_so_many_such_pairs_find() -> None:
+    sd, n, policy = 0.01, 12, Policy(floor=0.0025, min_effect=0.0)
+    floor = math.log1p(policy.floor)
     rng = np.random.default_rng(6)
     effects = []
-    for _ in range(400):
+    for _ in range(40):
         test = PairedTest.of(rng.normal(0, sd, n))
-        interval = test.interval(0.05)
-        half = interval.high - test.centre
+        interval = test.interval(policy.alpha)
+        half = (interval.high - interval.low) / 2
         effects.append(detectable_by_interval(half, test.scale, pairs=n, floor=floor))
     typical = float(np.median([effect for effect in effects if effect is not None]))
-    power = power_at(normal_places(sd), TProcessRule(), typical, pairs=n, seed=1)
-    assert 0.87 <= power <= 0.98
+    power = power_at(normal_places(sd), decision_rule(policy, family=1), typical, pairs=n, seed=1)
+    assert 0.85 <= power <= 0.97
     assert detectable_by_interval(math.inf, 0.1, pairs=2, floor=floor) is None
     assert detectable_by_interval(80.0, 0.1, pairs=9, floor=floor) is None, "beyond every number"
+
+
+def test_the_real_rule_ends_rows_as_the_scalar_test_does() -> None:
+    """Rows made up around the margins; a lone change among ten needs ten times the evidence."""
+    policy, family = Policy(), 10
+    rng = np.random.default_rng(3)
+    rows = rng.normal(rng.choice([0.0, 0.01, 0.03], 24)[:, None], 0.008, (24, 14))
+    found = decision_rule(policy, family=family)(rows)
+    assert {-1, 0, 1} >= set(found.direction.tolist())
+    assert found.unchanged.any()
+    assert (found.direction > 0).any()
+    for row, direction, unchanged, pairs in zip(
+        rows, found.direction, found.unchanged, found.pairs, strict=True
+    ):
+        looks = [_look(row[:n], policy, family) for n in range(1, row.size + 1)]
+        decided = next((place for place, look in enumerate(looks) if look), row.size - 1)
+        expected = {"above": (1, False), "below": (-1, False), "within": (0, True), "": (0, False)}
+        assert (int(direction), bool(unchanged)) == expected[looks[decided]]
+        assert pairs == decided + 1
+
+
+def _look(differences: np.ndarray, policy: Policy, family: int) -> str:
+    test = PairedTest.of(differences)
+    beyond = test.log_e_beyond(math.log1p(policy.floor)) >= math.log(family / policy.alpha)
+    if beyond and test.n >= FEWEST_CALLED:
+        return "above" if test.centre > 0 else "below"
+    within = test.log_e_within(math.log1p(policy.min_effect)) >= -math.log(policy.alpha)
+    if within and test.n >= FEWEST_SAME:
+        return "within"
+    return ""
