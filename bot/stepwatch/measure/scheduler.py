@@ -8,8 +8,8 @@ The budget is time, so the question before every pair is what it buys. In order:
 2. *Confirm*: a suspected regression is tested on fresh pairs: it is what people would be told about.
 3. *Search*: the undecided benchmark that needs the fewest expected minutes to its next decision.
 
-What cannot be decided in the time left comes after what can, and after the opening every fourth pair goes to
-the one that has waited longest: a wrong forecast, or one that is never decided, starves nobody.
+What cannot be decided in the time left comes after what can. What has had more pairs than its first forecast
+said steps back, faster and faster: one that is always nearly decided starves nobody.
 
 What is measured next depends on what was seen. That is allowed: each test is valid at every stopping time of
 its own pairs, whoever chose it (docs/adr/0009). Forecasts decide how well time is spent, never what is true.
@@ -34,8 +34,9 @@ if TYPE_CHECKING:
 
 CONFIRMATION_SHARE = 0.25
 """Part of the time left that opening leaves for confirmations."""
-TURN_OF_THE_WAITING = 4
-"""After the opening every so many pairs one goes to the benchmark that has waited longest."""
+_HASTE = 4.0
+"""An overdue forecast counts twice as long for every such part of it (a quarter) that it was exceeded by."""
+_MOST_DOUBLINGS = 100.0
 _REMEMBERED_DURATIONS = 3
 
 
@@ -61,13 +62,21 @@ class Need:
     """Of one pair."""
     guessed: bool = False
     """Whether no session of it was ever measured here, so that `seconds` is a usual value."""
-    waited: int = 0
-    """Pairs of this run since its last one in this stage."""
+    forecast: float | None = None
+    """Pairs in all that it was first said to need, once there was enough of it for a forecast."""
 
     @property
     def expected_seconds(self) -> float:
         """Time to its next decision."""
         return self.expected_pairs * self.seconds
+
+    @property
+    def patience(self) -> float:
+        """What it is served by, least first: `expected_seconds`, doubled again and again once overdue."""
+        if self.forecast is None or self.pairs <= self.forecast:
+            return self.expected_seconds
+        overdue = min(_HASTE * (self.pairs / self.forecast - 1), _MOST_DOUBLINGS)
+        return self.expected_seconds * 2**overdue
 
     def fits(self, seconds_left: float) -> bool:
         """Whether a pair ends in time by what is known; a guess keeps nobody from finding out."""
@@ -114,29 +123,26 @@ def is_open(row: Verdict, policy: Policy, *, pairs: int) -> bool:
     return row.method != "none" or pairs < minimum_pairs(1 / policy.alpha)
 
 
-def choose(needs: Sequence[Need], *, seconds_left: float, least: int, served: int) -> Need | None:
+def choose(needs: Sequence[Need], *, seconds_left: float, least: int) -> Need | None:
     """What to measure next; None: nothing is undecided, or no pair fits into the time left.
 
     Args:
         needs: of every undecided benchmark.
         seconds_left: of the budget.
         least: pairs below which nothing can be decided.
-        served: pairs of this run so far.
     """
     fitting = [need for need in needs if need.fits(seconds_left)]
     young = [need for need in fitting if need.stage == "search" and need.pairs < least]
     opening = _affordable(young, (1 - CONFIRMATION_SHARE) * seconds_left)
     if opening:
-        return min(opening, key=lambda need: (need.pairs, -need.waited))
-    if served % TURN_OF_THE_WAITING == TURN_OF_THE_WAITING - 1:
-        return max(fitting, key=lambda need: need.waited, default=None)
+        return min(opening, key=lambda need: need.pairs)
     promising = [need for need in fitting if need.expected_seconds <= seconds_left]
     suspects = [need for need in promising if need.stage == "confirm"]
     return min(suspects or promising or fitting, key=_soonest, default=None)
 
 
 def _soonest(need: Need) -> tuple[float, str]:
-    return need.expected_seconds, need.group
+    return need.patience, need.group
 
 
 def _affordable(needs: Sequence[Need], seconds: float) -> list[Need]:
@@ -152,7 +158,7 @@ def _affordable(needs: Sequence[Need], seconds: float) -> list[Need]:
 
 @dataclass(slots=True, kw_only=True)
 class Scheduler:
-    """Chooses pair after pair; remembers how long pairs took and who waited."""
+    """Chooses pair after pair; remembers how long pairs took and what was said of them."""
 
     estimates: Mapping[str, float]
     """Every benchmark of the comparison, with the seconds that one pair is expected to take."""
@@ -160,8 +166,7 @@ class Scheduler:
     guesses: Collection[str] = ()
     """Those whose estimate is only a usual value."""
     _durations: dict[str, list[float]] = field(default_factory=lambda: defaultdict(list))
-    _last: dict[Step, int] = field(default_factory=dict)
-    _served: int = 0
+    _forecasts: dict[Step, float] = field(default_factory=dict)
 
     def seconds_of(self, group: str) -> float:
         """What one more pair takes: the longest of the last ones of this run, else the estimate."""
@@ -221,7 +226,7 @@ class Scheduler:
                 expected_pairs=min(forecasts),
                 seconds=self.seconds_of(group),
                 guessed=group in self.guesses and not self._durations[group],
-                waited=self._served - self._last.get(Step(group=group, stage=stage), 0),
+                forecast=self._forecasts.get(Step(group=group, stage=stage)),
             )
             for stage, count, forecasts in stages
             if forecasts
@@ -230,13 +235,16 @@ class Scheduler:
     def next(self, needs: Sequence[Need], seconds_left: float) -> Step | None:
         """The pair to measure now; None: all is decided, or nothing fits."""
         least = minimum_pairs(1 / self.policy.alpha)
-        need = choose(needs, seconds_left=seconds_left, least=least, served=self._served)
-        return None if need is None else Step(group=need.group, stage=need.stage)
+        need = choose(needs, seconds_left=seconds_left, least=least)
+        if need is None:
+            return None
+        step = Step(group=need.group, stage=need.stage)
+        if need.pairs >= least:
+            self._forecasts.setdefault(step, need.pairs + need.expected_pairs)
+        return step
 
     def served(self, step: Step, seconds: float) -> None:
         """Note that a pair was measured, or tried, and how long it took."""
-        self._served += 1
-        self._last[step] = self._served
         self._durations[step.group].append(seconds)
 
 
