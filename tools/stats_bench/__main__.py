@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import signal
 import sys
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -57,6 +58,7 @@ def main(argv: list[str] | None = None) -> int:
     chosen = [table for table in tables.ALL if not options.only or table.NAME in options.only]
     tcpd = options.tcpd if options.tcpd.is_file() else None
     plan = Plan(seed=options.seed, quick=options.quick, tcpd=tcpd)
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     folder = FOLDER / f"{options.seed}-{'quick' if options.quick else 'full'}"
     try:
         plan, sections = measure(plan, chosen, folder)

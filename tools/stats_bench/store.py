@@ -70,17 +70,23 @@ class Store:
             self._entries = {}
         if not isinstance(self._entries, dict):
             self._entries = {}
+        self._asked: dict[str, str] = {}
 
     def get(self, piece: Piece) -> tuple[bool, Value]:
-        """Whether the piece is done, and its value."""
+        """Whether the piece is done, and its value.
+
+        The code is looked at now: what is edited while the piece runs must not make its value look newer.
+        """
+        wanted = self._asked[piece.key] = fingerprint(piece)
         entry = self._entries.get(piece.key)
-        if isinstance(entry, dict) and entry.get("fingerprint") == fingerprint(piece):
+        if isinstance(entry, dict) and entry.get("fingerprint") == wanted:
             return True, entry.get("value")
         return False, None
 
     def put(self, piece: Piece, value: Value, seconds: float) -> None:
-        """File a value; a crash in between leaves the file as it was."""
-        self._entries[piece.key] = {"fingerprint": fingerprint(piece), "seconds": seconds, "value": value}
+        """File the value of a piece that `get` was asked for; a crash leaves the file as it was."""
+        done = {"fingerprint": self._asked[piece.key], "seconds": seconds, "value": value}
+        self._entries[piece.key] = done
         self.path.parent.mkdir(parents=True, exist_ok=True)
         draft = self.path.with_suffix(f".{os.getpid()}.draft")
         draft.write_text(json.dumps(self._entries))

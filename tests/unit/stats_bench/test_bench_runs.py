@@ -59,6 +59,7 @@ def test_progress_is_said_on_standard_error(tmp_path: Path, capsys: pytest.Captu
 def test_a_changed_argument_or_subject_is_measured_anew(tmp_path: Path) -> None:
     first = piece(1)
     filed = store.Store(tmp_path, "table")
+    assert filed.get(first) == (False, None)
     filed.put(first, 1, 0.1)
     assert store.Store(tmp_path, "table").get(first) == (True, 1)
     for other in (
