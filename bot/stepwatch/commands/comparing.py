@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from stepwatch.commands.comparison_board import confirmation, estimate, show_board
+from stepwatch.commands.comparison_board import estimate, outcome, show_board
 from stepwatch.commands.watching import describe
 from stepwatch.errors import printable
 from stepwatch.measure.events import PairJudged, PairStarted
@@ -60,4 +60,4 @@ def describe_pair(pair: PairStarted, judged: PairJudged) -> str:
 
 
 def _word(row: Verdict) -> str:
-    return f"{row.metric} {row.outcome}{confirmation(row)} {estimate(row)}"
+    return f"{row.metric} {outcome(row)} {estimate(row)}"

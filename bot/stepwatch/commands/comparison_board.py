@@ -33,6 +33,9 @@ _STYLES = {
 _LINES_AROUND = 6
 """Of the terminal's height: headline, head, what was left out, and what scrolls by."""
 _REFRESHES_PER_SECOND = 2
+_OTHER_COLUMNS = 58
+"""Width of everything beside the names: where room is short, names give way."""
+_SHORTEST_NAME = 12
 
 
 class Board:
@@ -63,7 +66,8 @@ class Board:
         if self.judged is not None:
             rows = _in_order(self.judged)
             room = max(3, self.console.height - _LINES_AROUND)
-            parts.append(_table(rows[:room], self.judged))
+            names = max(_SHORTEST_NAME, self.console.width - _OTHER_COLUMNS)
+            parts.append(_table(rows[:room], self.judged, names))
             if len(rows) > room:
                 parts.append(Text(f"and {len(rows) - room} more", style="dim"))
         return Group(*parts)
@@ -103,21 +107,25 @@ def _group_of(row: Verdict) -> str:
     return row.benchmark.rpartition(".track_")[0]
 
 
-def _table(rows: list[Verdict | str], judged: PairJudged) -> Table:
+def _table(rows: list[Verdict | str], judged: PairJudged, names: int) -> Table:
     table = Table(box=None, pad_edge=False, header_style="bold", expand=False)
-    for title in ("benchmark", "so far", "ratio (interval)", "pairs"):
-        table.add_column(
-            title, no_wrap=True, overflow="ellipsis", justify="right" if title == "pairs" else "left"
-        )
+    for title in ("benchmark", "so far", "ratio (interval)"):
+        table.add_column(title, no_wrap=True, overflow="ellipsis")
+    table.add_column("pairs", no_wrap=True, justify="right")
     for row in rows:
         if isinstance(row, str):
-            table.add_row(Text(short_name(row)), Text("not measured yet", style="dim"), "", "0")
+            table.add_row(Text(_cut(short_name(row), names)), Text("not measured yet", style="dim"), "", "0")
             continue
         style = _STYLES[row.outcome]
-        word = f"{row.outcome}{'…' if _is_measured_on(row, judged) else ''}{confirmation(row)}"
-        name = f"{short_name(_group_of(row))} {row.metric}"
+        word = f"{outcome(row)}{'…' if _is_measured_on(row, judged) else ''}"
+        name = _cut(f"{short_name(_group_of(row))} {row.metric}", names)
         table.add_row(Text(name), Text(word, style=style), Text(estimate(row)), str(row.sessions))
     return table
+
+
+def _cut(name: str, width: int) -> str:
+    """What fits, the end of it rather than the beginning: there stands the metric."""
+    return name if len(name) <= width else f"…{name[1 - width :]}"
 
 
 def short_name(group: str) -> str:
@@ -125,14 +133,14 @@ def short_name(group: str) -> str:
     return f"{workload_of(group)} {group.rpartition('.')[2]}"
 
 
-def confirmation(row: Verdict) -> str:
-    """How far the confirmation of a suspect is: `, suspected (2 fresh)`; "" where nothing was suspected."""
+def outcome(row: Verdict) -> str:
+    """The verdict so far: `unchanged`, `suspected (2 fresh)`, `regressed, confirmed`."""
     found = row.confirmation
     if found is None:
-        return ""
+        return row.outcome.value
     if found.outcome in ("pending", "inconclusive"):
-        return f", suspected ({found.sessions} fresh)"
-    return f", {found.outcome}"
+        return f"suspected ({found.sessions} fresh)"
+    return f"{row.outcome}, {found.outcome}"
 
 
 def estimate(row: Verdict) -> str:
