@@ -8,13 +8,16 @@ from stats_bench.peers import history
 from stats_bench.plan import Piece, Plan, Section, Settings, Value, grid
 from stats_bench.plots import Curve, frontier
 from stats_bench.tables import online
+from stepwatch.stats.changepoint import DEFAULT
 
 NAME = "history-frontier"
 TITLE = "History: the frontier of false alarms and delay"
 IMAGE = "history-frontier.svg"
 QUIET = ("iid", "t3", "ar1")
-SWEPT = "rank_z"
-OURS = [{SWEPT: value} for value in (2.6, 2.8, 3.0, 3.29, 3.6, 4.0)]
+SWEPT = ("rank_z", "mean_z")
+FACTORS = (0.8, 0.9, 1.0, 1.1, 1.25, 1.5)
+OURS = [{name: round(getattr(DEFAULT, name) * factor, 3) for name in SWEPT} for factor in FACTORS]
+"""How much evidence is asked for: the thresholds of both tests, times a factor; 1 is the default."""
 PEERS: dict[str, list[Settings]] = {
     "asv": [{}],
     "otava": [
@@ -64,7 +67,7 @@ def pieces(plan: Plan) -> list[Piece]:
 def section(plan: Plan, values: dict[str, Value]) -> Section:
     """False alarms per kind, found and delay at both sizes."""
     rows: list[list[str]] = []
-    reached: dict[str, list[tuple[float, float, str]]] = {}
+    reached: dict[str, list[tuple[float, float]]] = {}
     for method, settings in _points():
         cells = {
             (kind, size): values[f"{method}/{methods.words(settings)}/{kind}/{size}"]
@@ -76,9 +79,7 @@ def section(plan: Plan, values: dict[str, Value]) -> Section:
             share, _, delay = online.found_share(cells["iid", size])
             row.append(f"{share:.2f}, {'-' if delay > 10**5 else f'{delay:.0f}'}")
         _, _, late = online.found_share(cells["iid", 0.02])
-        reached.setdefault(method, []).append(
-            (sum(alarms) / len(alarms), min(late, 35.0), f"{next(iter(settings.values()), 0):g}")
-        )
+        reached.setdefault(method, []).append((sum(alarms) / len(alarms), min(late, 35.0)))
         rows.append([*row, f"{_series(plan, method, 0)} / {_series(plan, method, 1)}"])
     curves = [
         Curve(
@@ -86,7 +87,7 @@ def section(plan: Plan, values: dict[str, Value]) -> Section:
             x=[point[0] for point in points],
             y=[point[1] for point in points],
             ours=method == methods.OURS,
-            notes=tuple(point[2] for point in points) if method == methods.OURS else (),
+            notes=tuple(f"x {factor:g}" for factor in FACTORS) if method == methods.OURS else (),
         )
         for method, points in reached.items()
     ]
@@ -100,7 +101,8 @@ def section(plan: Plan, values: dict[str, Value]) -> Section:
     )
     text = f"""\
 As in the table of growing series, over the settings of each method, with other seeds. stepwatch is swept
-over `{SWEPT}`. Cells of the steps: share found within 30 points, median delay.
+over the evidence it asks for: its two thresholds times {FACTORS[0]:g} to {FACTORS[-1]:g} (1 is the default).
+Cells of the steps: share found within 30 points, median delay.
 
 ![False alarms against delay](img/{IMAGE})
 
