@@ -36,6 +36,14 @@ def test_backtest(width: int, golden: Callable[[str, str], None]) -> None:
     golden(f"history/backtest-{width}.txt", render_backtest(*replayed(), NOTES, width=width))
 
 
+def test_backtest_without_dates(golden: Callable[[str, str], None]) -> None:
+    alerts, _ = replayed()
+    one = series("other.time_undated", dates=None)
+    golden(
+        "history/backtest-undated.txt", render_backtest(alerts[3:], total([one], alerts[3:], [0]), width=80)
+    )
+
+
 def test_backtest_without_alerts(golden: Callable[[str, str], None]) -> None:
     one = series("fft.time_forward")
     golden("history/backtest-quiet.txt", render_backtest([], total([one], [], [0]), width=80))

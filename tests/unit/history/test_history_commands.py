@@ -20,6 +20,7 @@ from stepwatch import cli
 from stepwatch.commands import counting
 from stepwatch.errors import StepwatchError, UnknownBenchmark, UsageError
 from stepwatch.history import work
+from stepwatch.history.cache import Cache
 from stepwatch.stats.changepoint import Detection, detect
 from stepwatch.verdict.replay import Job
 
@@ -188,6 +189,23 @@ def test_what_was_found_before_an_interruption_is_kept(apart: Path, monkeypatch:
         run("changepoints", results)
     run("changepoints", results)
     assert len(looked) == 3
+
+
+def test_what_was_found_is_saved_now_and_then(apart: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(work, "_BATCH_POINTS", 1)
+    monkeypatch.setattr(work, "_SAVE_EVERY", 1)
+    saved: list[int] = []
+    monkeypatch.setattr(
+        Cache, "save", lambda _, value: saved.append(len(value)) if isinstance(value, dict) else None
+    )
+    run("changepoints", str(fill(apart / "results", 40)))
+    assert saved == [1, 2]
+
+
+def test_the_folder_of_one_machine_is_an_asv_history_too(apart: Path) -> None:
+    results = fill(apart / "results", 8)
+    found = json.loads(run("changepoints", str(results / "lab"), "--json").stdout)
+    assert list(found["series"]) == ["b.time_flat", "b.time_step"]
 
 
 def test_backtest_lists_the_alert_that_would_have_been_raised(apart: Path) -> None:
