@@ -40,6 +40,13 @@ def calibrate(
     """The command in this process: (exit code, stdout, stderr). Starting another one takes a second."""
     monkeypatch.chdir(ready_tracker.root)
     monkeypatch.setattr("stepwatch.commands.interrupts.stop_as_ctrl_c_does", lambda: None)
+    for name, few in (
+        ("REPLAYS", 100),
+        ("_SHIFTED_REPLAYS", 100),
+        ("_WORLDS", 5),
+        ("_REPLAYS_PER_WORLD", 20),
+    ):
+        monkeypatch.setattr(f"stepwatch.stats.calibration.{name}", few)
 
     def run(*arguments: str, code: int = 0) -> tuple[str, str]:
         with pytest.raises(SystemExit) as left:

@@ -29,12 +29,12 @@ POWER = 0.9
 CONFIDENCE = 0.95
 REPLAYS = 2000
 """For a rate."""
-_SHIFTED_REPLAYS = 1000
-"""For each effect tried: the standard error of a power of .9 is then below .01."""
-_WORLDS = 30
+_SHIFTED_REPLAYS = 800
+"""For each effect tried: the standard error of a power of .9 is then .011."""
+_WORLDS = 25
 """Bootstrap worlds: other sets of pairs that this machine might have given."""
-_REPLAYS_PER_WORLD = 80
-_HALVINGS, _HALVINGS_PER_WORLD = 12, 6
+_REPLAYS_PER_WORLD = 60
+_HALVINGS, _HALVINGS_PER_WORLD = 10, 6
 _SMALLEST_LOG = 1e-4
 _WORLD_SPAN = 3.0
 """Worlds are searched from this part of the effect that was found."""
