@@ -33,6 +33,7 @@ COMMANDS = {
     "compare": "Is one slower than the other? Measure until decided, within a budget.",
     "demo": "The whole chain on real releases: measure, judge, show.",
     "measure": "Measure releases, session by session, in random adjacent pairs.",
+    "pairs": "Judge recorded pairs, offline: was the contender slower?",
     "releases": "Know the releases: discover, lock, list.",
     "render": "Show a report as text or Markdown.",
     "site": "Build asv's HTML history site from the same results.",

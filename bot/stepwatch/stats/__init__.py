@@ -1,5 +1,6 @@
 """The mathematics of judging: arrays in, frozen results out; no word of benchmarks or releases."""
 
+from stepwatch.stats.family import family_outcomes
 from stepwatch.stats.location import typical
 from stepwatch.stats.multiplicity import e_bh
 from stepwatch.stats.pairwise import (
@@ -24,6 +25,7 @@ __all__ = [
     "Margins",
     "PairedTest",
     "e_bh",
+    "family_outcomes",
     "fewest_for_interval",
     "intervals",
     "log_e_beyond",

@@ -104,7 +104,7 @@ def log_evidence(differences: Floats, null: float | Floats, *, above: bool) -> F
     """
     side = 1.0 if above else -1.0
     rows = side * (differences - np.reshape(null, (-1, 1)))
-    found = np.empty_like(rows)
+    found: Floats = np.empty_like(rows)
     for start in range(0, len(rows), _CHUNK):
         chunk = rows[start : start + _CHUNK]
         process = EProcess(len(chunk))

@@ -10,19 +10,21 @@ import numpy as np
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
-QUANTILE = 0.10
+QUANTILE = 0.20
 
 
 def session_value(samples: ArrayLike, *, higher_is_better: bool = False) -> float:
-    """The better decile of one session's samples: the lower one of times, the upper one of rates.
+    """The better quintile of one session's samples: the lower one of times, the upper one of rates.
 
-    Why a decile and not the median: what disturbs a step (another process, an interrupt) only ever makes it
-    worse, so the better samples are the program and the worse ones the machine. Over 27 series of 7 to 8
-    turn-taking pairs on a shared two-core machine the standard deviation of the pair log ratio of `step_cpu`
-    was, decile against quartile, smaller by a factor of about 0.85 (geometric mean): 3.3 to 7.4 % against
-    4.6 to 9.0 % on a busy core, equal (0.5 to 3 %) on a quiet one. Why not the minimum: it does as well
-    there, but it was a third weaker in quiet simulations (statistics.md section 3), and it never repeats.
-    The price: a change that touches fewer than nine tenths of the steps is seen only in part.
+    Why not the median: what disturbs a step (another process, an interrupt) only ever makes it worse, so the
+    better samples are the program and the worse ones the machine. Why not the decile or the minimum: on a
+    quiet machine they say little. The quintile is near the best everywhere (docs/adr/0007 has the table).
+    With ten noisy samples on a quiet machine its pairs spread 1.09 times as wide as those of the median, the
+    decile's 1.22 and the minimum's 1.54 times. With a fifth of the samples disturbed they spread 1.02 times
+    as wide as the best, the median's 1.24 times. Over 34 recorded series of turn-taking sessions on a shared
+    machine it had 1.06 (CPU time) and 0.89 (wall time) times the spread of the decile, the median 1.24 and
+    1.08 times.
+    The price: a change that touches fewer than four fifths of the steps is seen only in part.
 
     Args:
         samples: shape (n,), n >= 1, finite.
