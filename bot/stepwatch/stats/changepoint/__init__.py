@@ -1,4 +1,4 @@
-"""Where did a series change level? (docs/explanation/change-points.md)"""
+"""Where a series changed level, and by how much (docs/explanation/change-points.md)."""
 
 from stepwatch.stats.changepoint.api import detect, warm_up
 from stepwatch.stats.changepoint.results import ChangePoint, Detection, Drift

@@ -32,12 +32,12 @@ def detect(
 
     Args:
         values: shape (n,), in time order; NaN is a missing point and keeps its index.
-        samples: the session values of each point, where there are several: then the sessions are the evidence,
-            a point with more of them weighs more, and even a level of one point can be a change.
-        exact: the values repeat to the digit (bytes, counts): any difference that stays is a change. Found out
-            without being told where three quarters of the neighbours are equal.
-        reference: index of the last accepted point; drift is looked for from there or from the last change on,
-            whichever is later.
+        samples: the session values of each point, where there are several. Then the sessions are the
+            evidence: a point with more of them weighs more, and even a level of one point can be a change.
+        exact: the values repeat to the digit (bytes, counts), so any difference that stays is a change. Found
+            out without being told where three quarters of the neighbours are equal.
+        reference: index of the last accepted point; drift is looked for from there on, or from the last
+            change on, whichever is later.
         settings: how clear, how large, how lasting.
 
     Raises:

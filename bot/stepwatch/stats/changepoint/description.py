@@ -25,22 +25,26 @@ SPREAD_FREEDOM = 0.37
 """Efficiency of the median absolute deviation: n points tell the noise as well as 0.37 n do by the sd."""
 TAIL_FREEDOM = 4.0
 """Degrees of freedom of the t likelihood that places a change: bounded influence, still sharp near 0."""
+T_LIKELIHOOD_SHARE = 0.7
+CORRELATED_PLACES = 0.75
+"""The limit of the blame range grows with this power of the autocorrelation inflation (measured)."""
 
 
 def describe(seen: Observations, found: Located, settings: Settings) -> tuple[ChangePoint, ...]:
     """One ChangePoint per located start, in order."""
     edges = [0, *(int(start) for start in found.starts), seen.x.size]
     return tuple(
-        _describe_one(seen, found, edges[i], edges[i + 1], edges[i + 2], settings)
+        _describe_one(seen, found, (edges[i], edges[i + 1], edges[i + 2]), settings)
         for i in range(len(edges) - 2)
     )
 
 
 def _describe_one(
-    seen: Observations, found: Located, low: int, k: int, high: int, settings: Settings
+    seen: Observations, found: Located, edges: tuple[int, int, int], settings: Settings
 ) -> ChangePoint:
     from stepwatch.stats.changepoint.evidence import weigh  # noqa: PLC0415  numba loads when needed
 
+    low, k, high = edges
     evidence = weigh(found.z, found.r, low, k, high, found.inflation, found.limits)
     first, end = max(low, k - settings.window), min(high, k + settings.window)
     before = float(np.median(seen.values[seen.point[first] : seen.point[k - 1] + 1]))
@@ -51,7 +55,7 @@ def _describe_one(
     )
     half = float(stdtrit(freedom, 0.5 + 0.5 * settings.confidence)) * error * found.noise
     ratio, ratio_low, ratio_high = _ratio(seen, before, level, half)
-    after, through = _blame_range(seen, found, (low, k, high), evidence.noise, settings)
+    after, through = _blame_range(seen, found, edges, evidence.noise, settings)
     chance = 2.0 * float(stdtr(freedom, -evidence.mean_z))
     return ChangePoint(
         index=int(seen.place[seen.point[k]]),
@@ -69,7 +73,7 @@ def _describe_one(
 def _ratio(
     seen: Observations, before: float, level: float, half: float
 ) -> tuple[float, float, float] | tuple[None, None, None]:
-    """level / before, with +-half on the scale of x; None where a level is not positive."""
+    """The ratio of the levels, with +-half on the scale of x; None where a level is not positive."""
     if before <= 0 or level <= 0:
         return None, None, None
     ratio = level / before
@@ -85,8 +89,10 @@ def _blame_range(
 ) -> tuple[int, int]:
     """The confidence set for the place, widened to an interval `(after, through]` of indices as given.
 
-    All places whose likelihood ratio to the best is within -2 ln(1 - sqrt(confidence)), times the inflation
-    of autocorrelation: the distribution of twice the maximum of two independent random walks (Siegmund 1988).
+    All places whose likelihood is within a limit of the best one's. -2 ln(1 - sqrt(confidence)) is the
+    quantile of twice the larger maximum of two independent drifting walks (Siegmund 1988), exact for small
+    steps in normal noise; the t likelihood gains less per point than the normal one, so 0.7 of it suffices
+    (coverage measured: docs/explanation/change-points.md). Autocorrelation widens it.
     """
     low, k, high = edges
     reach = 2 * settings.window
@@ -97,7 +103,8 @@ def _blame_range(
     gain = _surprise((inside - before) / noise) - _surprise((inside - after) / noise)
     cost = np.concatenate(([0.0], np.cumsum(gain)))
     cost[~seen.may_cut[first : last + 1]] = np.inf
-    limit = -2.0 * math.log1p(-math.sqrt(settings.confidence)) * found.inflation
+    quantile = -2.0 * math.log1p(-math.sqrt(settings.confidence))
+    limit = T_LIKELIHOOD_SHARE * quantile * found.inflation**CORRELATED_PLACES
     possible = np.flatnonzero(cost <= cost.min() + limit) + first
     earliest, latest = min(int(possible[0]), k), max(int(possible[-1]), k)
     return int(seen.place[seen.point[earliest] - 1]), int(seen.place[seen.point[latest]])

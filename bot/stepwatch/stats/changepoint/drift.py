@@ -41,7 +41,9 @@ def find_drift(values: Floats, place: Ints, since: int, settings: Settings) -> D
     stretch = values[since:]
     if stretch.size < BLOCKS * LEAST_BLOCK or not (stretch > 0).all():
         return None
-    medians = np.array([np.median(block) for block in np.array_split(np.log(stretch), BLOCKS)])
+    length = stretch.size // BLOCKS
+    # The newest points always count; up to eleven of the oldest are left over.
+    medians = np.median(np.log(stretch[-BLOCKS * length :]).reshape(BLOCKS, length), axis=1)
     if _trend_p(medians) > TREND_P:
         return None
     moved = float(np.mean(medians[-2:]) - np.mean(medians[:2]))

@@ -98,7 +98,7 @@ def weakest_removed(scores: Floats) -> NDArray[np.bool_]:
 
 @compiled
 def excursion_removed(x: Floats, kept: Ints, limits: Limits) -> NDArray[np.bool_]:
-    """Mask of what stays: all but the two ends of the shortest level that came back within `excursion` points."""
+    """Mask of what stays: all but both ends of the shortest level that came back in `excursion` points."""
     shortest = limits.excursion
     chosen = -1
     for i in range(kept.size - 1):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -51,7 +52,7 @@ def exact_changes(values: Floats, place: Ints, settings: Settings) -> tuple[Chan
     ends = np.concatenate((starts[1:], [values.size]))
     lasting = [(int(a), int(b)) for a, b in zip(starts, ends, strict=True) if b - a >= settings.min_run]
     changes = []
-    for (_, end), (begin, _) in zip(lasting, lasting[1:], strict=False):
+    for (_, end), (begin, _) in pairwise(lasting):
         before, level = float(values[end - 1]), float(values[begin])
         if before == level:
             continue

@@ -58,7 +58,9 @@ def locate(seen: Observations, settings: Settings) -> Located | None:
     robust.fill_residuals(z, starts, r)
     tested = 1.0
     for _ in range(ROUNDS):
-        shared = inflation(r, starts.size, settings, least=max(shared, min(seen.design, settings.inflation_limit)))
+        shared = inflation(
+            r, starts.size, settings, least=max(shared, min(seen.design, settings.inflation_limit))
+        )
         tested = cautious(shared, n, settings)
         kept = elimination.eliminate(z, r, starts, tested, limits)
         kept = elimination.settle(z, seen.may_cut, kept, limits)

@@ -39,7 +39,7 @@ class Observations:
     unit: float
     """What one unit of x is in the unit of the series; 1 where logarithmic."""
     design: float
-    """Variance of a point's mean relative to independent sessions, at least 1: what all sessions of a point share."""
+    """Variance of a point's mean relative to independent sessions, at least 1: sessions share their point."""
 
     @property
     def sampled(self) -> bool:
@@ -64,7 +64,7 @@ def observe(values: ArrayLike, samples: Sequence[ArrayLike] | None) -> Observati
         raise ValueError("samples must have one entry per point")
     place = np.flatnonzero(~np.isnan(series))
     measured = series[place]
-    groups = [_sessions(samples[i], series[i]) for i in place] if samples is not None else None
+    groups = [_sessions(samples[int(i)], float(series[i])) for i in place] if samples is not None else None
     raw = np.concatenate(groups) if groups else measured
     counts = np.array([group.size for group in groups]) if groups else np.ones(place.size, dtype=np.int64)
     logarithmic = bool((raw > 0).all() and (measured > 0).all())
@@ -104,7 +104,9 @@ def _design_effect(x: Floats, counts: Ints) -> float:
         return 1.0
     starts = np.concatenate(([0], np.cumsum(counts)[:-1]))
     means = np.add.reduceat(x, starts) / counts
-    inside = np.add.reduceat((x - np.repeat(means, counts)) ** 2, starts)[counts > 1] / (counts[counts > 1] - 1)
+    inside = np.add.reduceat((x - np.repeat(means, counts)) ** 2, starts)[counts > 1] / (
+        counts[counts > 1] - 1
+    )
     variance = float(np.median(inside))
     if variance == 0.0:
         return 1.0

@@ -43,7 +43,7 @@ def select(values: Floats, rank: int) -> float:
             low = i
         else:
             break
-    return work[rank]
+    return float(work[rank])
 
 
 @compiled

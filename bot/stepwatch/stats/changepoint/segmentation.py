@@ -48,7 +48,7 @@ def partition(z: Floats, may_cut: NDArray[np.bool_], levels: Floats, penalty: fl
                 start[j] = t
             distance = z[t] - levels[j]
             distance *= distance
-            value += distance if distance < bound else bound
+            value += min(distance, bound)
             cost[j] = value
             if value < total:
                 total = value
