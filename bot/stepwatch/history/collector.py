@@ -16,7 +16,11 @@ from stepwatch.units import Direction
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from numpy.typing import NDArray
+
     from stepwatch.verdict.series import Floats, Series
+
+    Indices = NDArray[np.intp]
 
     Progress = Callable[[int], None]
     """Called now and then with the number of points read so far."""
@@ -93,14 +97,15 @@ class Collector:
         Returns:
             Whether all are in order and were added; False: none was added.
         """
-        kinds: dict[tuple[str, str, str], int] = {}
-        keys = zip(columns.series, columns.units, columns.directions, strict=True)
-        codes = np.fromiter((kinds.setdefault(key, len(kinds)) for key in keys), dtype=np.intp)
-        order = np.argsort(codes, kind="stable")
-        places = np.split(order, np.cumsum(np.bincount(codes))[:-1])
+        keys = list(zip(columns.series, columns.units, columns.directions, strict=True))
+        kinds = list(dict.fromkeys(keys))
         builders = [self._builder_of(*kind) for kind in kinds]
         if len({kind[0] for kind in kinds}) < len(kinds):
             return False
+        index = {kind: place for place, kind in enumerate(kinds)}
+        codes = np.fromiter(map(index.__getitem__, keys), dtype=np.intp, count=len(keys))
+        order = np.argsort(codes, kind="stable")
+        places = np.split(order, np.cumsum(np.bincount(codes))[:-1])
         checked = [
             builder
             for builder, taken in zip(builders, places, strict=True)
@@ -110,8 +115,7 @@ class Collector:
             return False
         for builder, taken in zip(checked, places, strict=True):
             self._builders[builder.name] = builder
-            revisions = [columns.revisions[place] for place in taken.tolist()]
-            builder.extend(revisions, columns.values[taken])
+            builder.extend(_picked(columns.revisions, taken), columns.values[taken])
         self._tell(len(codes))
         return True
 
@@ -146,6 +150,14 @@ class Collector:
         if self._progress is not None and self._count - self._told >= _TELL_EVERY:
             self._told = self._count
             self._progress(self._count)
+
+
+def _picked(texts: Sequence[str], places: Indices) -> Sequence[str]:
+    """Some of many strings; those of one series mostly stand together."""
+    first, last = int(places[0]), int(places[-1])
+    if last - first + 1 == len(places):
+        return texts[first : last + 1]
+    return [texts[place] for place in places.tolist()]
 
 
 def _disagreement(builder: SeriesBuilder, point: Point) -> str:
