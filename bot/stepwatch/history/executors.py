@@ -1,7 +1,7 @@
 """Where the work on many series runs: here, in a pool of processes, or on a Dask cluster.
 
 An executor takes batches and gives their results in the same order; what it computes does not depend on it.
-A pool takes about two seconds to start (each process imports the detector), so by default it is used only
+A pool takes seconds to start (each process imports the detector), so by default it is used only
 where there is much more to do than that.
 """
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 _T = TypeVar("_T")
 _R = TypeVar("_R")
 _POOL_PAYS = 20_000_000
-"""Points to look at, from which on a pool wins; a processor looks at about two million a second."""
+"""Points to look at, from which on a pool wins; a processor looks at about a million a second."""
 AHEAD = 3
 """Batches per worker that are under way at a time."""
 

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 _R = TypeVar("_R")
 _BATCH_POINTS = 200_000
-"""Points to look at in a batch: about a tenth of a second of work."""
+"""Points to look at in a batch: some tenths of a second of work."""
 _SAVE_EVERY = 100
 """Batches between two savings of what was found; a kill costs no more than these."""
 
