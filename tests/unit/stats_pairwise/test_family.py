@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from stepwatch.stats import (
@@ -22,6 +22,7 @@ DEFAULT = Margins(floor=0.0025, min_effect=0.02, alpha=0.05)
 NO_EQUIVALENCE = Margins(floor=0.0, min_effect=0.0, alpha=0.05)
 
 
+@settings(max_examples=25)
 @given(st.integers(0, 2**32 - 1), st.sampled_from([DEFAULT, NO_EQUIVALENCE]))
 def test_uncorrected_each_row_is_what_it_is_alone(seed: int, margins: Margins) -> None:
     rng = np.random.default_rng(seed)
@@ -32,6 +33,7 @@ def test_uncorrected_each_row_is_what_it_is_alone(seed: int, margins: Margins) -
         assert (found.codes[place], found.pairs[place]) == (alone.codes[0], alone.pairs[0])
 
 
+@settings(max_examples=25)
 @given(st.integers(0, 2**32 - 1))
 def test_a_family_of_one_is_a_row_by_itself(seed: int) -> None:
     row = np.random.default_rng(seed).normal(0.015, 0.012, 14)
@@ -39,6 +41,7 @@ def test_a_family_of_one_is_a_row_by_itself(seed: int) -> None:
     assert (together.codes, together.pairs) == (alone.codes, alone.pairs)
 
 
+@settings(max_examples=25)
 @given(st.integers(0, 2**32 - 1), st.integers(2, 12))
 def test_all_that_is_ever_called_is_called_by_one_e_bh_at_the_end(seed: int, count: int) -> None:
     """The claim on which the error rate rests: stopped rows keep their e-values and stay rejected."""

@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from stepwatch.stats import (
@@ -58,6 +58,7 @@ def test_too_few_values_have_no_interval() -> None:
     assert PairedTest.of([0.1, 0.11, 0.12, 0.1, 0.11]).interval(0.05).bounded
 
 
+@settings(max_examples=25)
 @given(SAMPLES)
 def test_swapping_the_sides_mirrors_everything(values: list[float]) -> None:
     ours, swapped = PairedTest.of(values), PairedTest.of(-np.array(values))
@@ -70,6 +71,7 @@ def test_swapping_the_sides_mirrors_everything(values: list[float]) -> None:
         assert (back.low, back.high) == pytest.approx((-there.high, -there.low), abs=1e-9)
 
 
+@settings(max_examples=25)
 @given(st.integers(0, 2**32 - 1), st.integers(4, 16), st.sampled_from([0.001, 0.02, 0.3]))
 def test_interval_and_evidence_agree(seed: int, n: int, noise: float) -> None:
     """At the ends of the confidence sequence the evidence is 2/alpha: the two are one statement."""
@@ -88,6 +90,7 @@ def evidence_above_zero(values: np.ndarray) -> float:
     return float(final_evidence([values], np.zeros(1), np.ones(1))[0])
 
 
+@settings(max_examples=25)
 @given(st.lists(SAMPLES, min_size=1, max_size=4))
 def test_many_tests_at_once_are_what_they_are_alone(rows: list[list[float]]) -> None:
     tests = [PairedTest.of(row) for row in rows]
@@ -99,6 +102,7 @@ def test_many_tests_at_once_are_what_they_are_alone(rows: list[list[float]]) -> 
     assert intervals([], 0.05) == []
 
 
+@settings(max_examples=25)
 @given(ANYTHING, st.floats(0, 10))
 def test_nothing_crashes_or_becomes_nan(values: list[float], margin: float) -> None:
     test = PairedTest.of(values)
@@ -109,6 +113,7 @@ def test_nothing_crashes_or_becomes_nan(values: list[float], margin: float) -> N
     assert interval.low <= interval.centre <= interval.high
 
 
+@settings(max_examples=25)
 @given(SAMPLES, st.floats(0.001, 0.05), st.floats(0.001, 0.2))
 def test_a_larger_margin_is_harder_to_exceed(values: list[float], margin: float, more: float) -> None:
     """But for the ripple of the grid of sigmas, which equal values show most."""

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from stepwatch.cli import main
@@ -246,6 +246,7 @@ def test_usage(
     assert message in error
 
 
+@settings(max_examples=25)
 @given(
     st.lists(st.floats(1e-300, 1e300), min_size=1, max_size=8), st.lists(st.floats(1e-300, 1e300), min_size=1)
 )
@@ -259,6 +260,7 @@ def test_extreme_samples_make_numbers_that_json_can_carry(old: list[float], new:
     )
 
 
+@settings(max_examples=25)
 @given(st.lists(st.floats(-0.3, 0.3), min_size=1, max_size=12))
 def test_swapping_the_sides_or_the_direction_swaps_the_outcome(values: list[float]) -> None:
     mirror = {Outcome.REGRESSED: Outcome.IMPROVED, Outcome.IMPROVED: Outcome.REGRESSED}

@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from stepwatch.stats import FEWEST_CALLED, FEWEST_SAME, Margins, PairedTest, sequential_outcomes
@@ -27,6 +27,7 @@ def one_by_one(values: np.ndarray, margins: Margins) -> tuple[int, int]:
     return UNDECIDED, values.size
 
 
+@settings(max_examples=25)
 @given(
     st.integers(0, 2**32 - 1),
     st.sampled_from([0.0, 0.012, -0.03, 0.3]),
