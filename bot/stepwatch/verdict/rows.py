@@ -41,7 +41,7 @@ class SideSummary(Row, frozen=True, kw_only=True):
     sessions: Count
     """Finished sessions that measured this metric, paired or not."""
     value: float | None
-    """Geometric mean, over the paired sessions, of the session's better decile, in the unit of the row; the
+    """Geometric mean, over the paired sessions, of the session's better quintile, in the unit of the row; the
     median where a value is not positive, over all sessions where there is no pair."""
 
 
