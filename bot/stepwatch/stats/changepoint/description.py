@@ -24,7 +24,7 @@ MEDIAN_VARIANCE = math.pi / 2
 SPREAD_FREEDOM = 0.37
 """Efficiency of the median absolute deviation: n points tell the noise as well as 0.37 n do by the sd."""
 TAIL_FREEDOM = 4.0
-"""Degrees of freedom of the t likelihood that places a change: bounded influence, still sharp near 0."""
+"""Degrees of freedom of the t likelihood that places a change, as in `robust`, which needs numba."""
 T_LIKELIHOOD_SHARE = 0.7
 CORRELATED_PLACES = 0.75
 """The limit of the blame range grows with this power of the autocorrelation inflation (measured)."""

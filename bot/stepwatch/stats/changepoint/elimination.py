@@ -9,7 +9,7 @@ import numpy as np
 
 from stepwatch.stats.changepoint.compiling import compiled
 from stepwatch.stats.changepoint.evidence import strength, weigh
-from stepwatch.stats.changepoint.robust import centre_stretch, median
+from stepwatch.stats.changepoint.robust import TAIL_FREEDOM, centre_stretch, median
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -136,11 +136,18 @@ def refresh_residuals(x: Floats, r: Floats, kept: Ints, stays: NDArray[np.bool_]
 
 
 @compiled
+def surprise(deviation: float) -> float:
+    """Twice the negative log likelihood of Student's t with 4 degrees of freedom, up to a constant."""
+    return (TAIL_FREEDOM + 1.0) * math.log1p(deviation * deviation / TAIL_FREEDOM)
+
+
+@compiled
 def best_place(x: Floats, may_cut: NDArray[np.bool_], low: int, k: int, high: int, limits: Limits) -> int:
-    """Where near k a step between x[low:k] and x[k:high] fits best, by bounded squared distances.
+    """Where near k a step between x[low:k] and x[k:high] fits best, by the likelihood of Student's t.
 
     The partition places a change where the grid of levels and the changes around it suggest; after some of
-    those are gone another place can be better.
+    those are gone another place can be better. Not by its bounded distances: they leave a point that lies far
+    from both levels undecided.
     """
     for _ in range(3):
         before = median(x[max(low, k - limits.window) : k])
@@ -157,7 +164,7 @@ def best_place(x: Floats, may_cut: NDArray[np.bool_], low: int, k: int, high: in
                 least = cost
                 best = j
             if j < last:
-                cost += min((x[j] - before) ** 2, limits.bound) - min((x[j] - after) ** 2, limits.bound)
+                cost += surprise(x[j] - before) - surprise(x[j] - after)
         if best == k:
             break
         k = best

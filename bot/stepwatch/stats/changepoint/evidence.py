@@ -43,7 +43,6 @@ class Limits(NamedTuple):
     min_run: int
     excursion: int
     position_reach: int
-    bound: float
 
 
 class Evidence(NamedTuple):

@@ -118,5 +118,4 @@ def limits_of(settings: Settings, effect: float, *, sampled: bool) -> Limits:
         # Several sessions of one release are proof enough for a level of one release.
         excursion=0 if sampled else settings.excursion,
         position_reach=settings.position_reach,
-        bound=settings.bound**2,
     )

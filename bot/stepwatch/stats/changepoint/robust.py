@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 
 MAD = 1.482602218505602
 """Standard deviation of a normal distribution over its median absolute deviation."""
+TAIL_FREEDOM = 4.0
+"""Degrees of freedom of the t likelihood that places a change: bounded influence, still sharp near 0."""
 CLIP = 3.0
 """No residual counts for more than this many noise units."""
 

@@ -13,7 +13,7 @@ class Settings:
     point, estimated robustly.
     """
 
-    penalty: float = 3.6
+    penalty: float = 3.5
     """A change costs `penalty * ln n` squared noise units in the first partition."""
     bound: float = 2.6
     """No point costs more than one this many noise units away from its level."""
@@ -29,17 +29,17 @@ class Settings:
     """Least step, in noise."""
     min_effect: float = 0.01
     """Least relative step."""
-    mean_z: float = 4.3
+    mean_z: float = 4.1
     """Least z of the robust means of a short level..."""
-    long_discount: float = 0.2
+    long_discount: float = 0.1
     """... and by what share less for a level of 30 points or more."""
-    rank_z: float = 3.2
+    rank_z: float = 3.1
     """Least rank-sum z."""
     rank_inflation: float = 0.25
     """The rank-sum z is divided by the autocorrelation inflation to this power."""
-    inflation_limit: float = 4.0
+    inflation_limit: float = 5.0
     """Autocorrelation counts as inflating a variance by at most this."""
-    inflation_doubt: float = 7.0
+    inflation_doubt: float = 8.0
     """... and by (1 + this / sqrt n) of what was estimated, because short series underestimate it."""
     movement: float = 0.9
     """Least step, relative to the largest move between adjacent windows elsewhere nearby."""
