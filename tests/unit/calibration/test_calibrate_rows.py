@@ -7,7 +7,7 @@ import math
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from evidence_factory import NEW, evidence, session
+from evidence_factory import NEW, evidence, failure, session
 from stand_in_rules import MeanRule, TProcessRule
 
 from stepwatch.measure.calibration import LONGEST_REPLAY, calibrate, of_groups
@@ -173,6 +173,7 @@ def test_half_pairs_failed_sides_and_unmeasured_metrics_make_no_row() -> None:
     assert records([]) == []
     both = a_a("a.bench.JaxJit", 6, metric="step_wall")
     assert records(both) == []
+    assert records([], failures=(failure(Side.BASELINE),)) == []
 
 
 def test_benchmarks_that_were_not_asked_for_are_left_out() -> None:

@@ -8,6 +8,7 @@ import msgspec
 import pytest
 from evidence_factory import evidence, noisy, pairs, report_of
 
+from stepwatch.model import Outcome
 from stepwatch.policy import Policy
 from stepwatch.render import render_markdown, render_text, words
 from stepwatch.verdict import Confirmation
@@ -67,6 +68,27 @@ def test_a_confirmed_regression_needs_no_more_confirming() -> None:
     again = msgspec.structs.replace(report, verdicts=[confirmed])
     assert [why for why, _ in words.next_commands(again)] == ["the history, as HTML"]
     assert "confirmed on 9 fresh pairs" in words.proof(confirmed, report)
+
+
+@pytest.mark.parametrize(
+    ("confirmation", "said"),
+    [
+        (Confirmation(outcome="pending", sessions=0), "not confirmed yet: fresh pairs are pending"),
+        (Confirmation(outcome="inconclusive", sessions=1), "neither confirmed nor refuted on 1 fresh pair"),
+        (
+            Confirmation(outcome="refuted", sessions=9, ratio=1.0, ratio_low=0.99, ratio_high=1.01),
+            "refuted on 9 fresh pairs, 1.000x (0.990 to 1.010)",
+        ),
+    ],
+)
+def test_what_fresh_pairs_say_stands_beside_a_decided_row_alone(
+    confirmation: Confirmation, said: str
+) -> None:
+    report = made()
+    decided = row(report, confirmation=confirmation)
+    assert words.proof(decided, report).endswith(said)
+    undecided = row(report, confirmation=confirmation, outcome=Outcome.INCONCLUSIVE)
+    assert not words.proof(undecided, report)
 
 
 def test_what_compare_began_goes_on_with_compare() -> None:
