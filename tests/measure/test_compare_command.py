@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from stepwatch.cli import main
+from stepwatch.commands import interrupts
 from stepwatch.history.sidecar import find_sidecars, read_sidecar
 
 if TYPE_CHECKING:
@@ -72,41 +74,26 @@ def slow_down(tracker: Tracker, factor: float) -> None:
 
 
 def test_a_regression_is_found_confirmed_and_fails_the_build(ready_tracker: Tracker) -> None:
+    """And sessions of `measure` count for `compare`, those of `compare` for both, none is measured twice."""
+    ready_tracker.measure("mini/1.0..mini/2.0", "--sessions", "2", "--bench", "spin")
     done = compare(ready_tracker, *RANGE, *FAST, "--fail-on", "regressed", code=1)
     row = rows(ready_tracker)[SPIN]
     assert row["outcome"] == "regressed"
     assert row["confirmation"]["outcome"] == "confirmed"
-    assert row["sessions"] < 12
     assert report(ready_tracker)["policy"]["budget_seconds"] == 300
     assert "(fresh, to confirm)" in done.stderr
     assert "all that can be is decided" in done.stderr
     stages = [session.place.stage for session in ready_tracker.sidecar().sessions]
+    assert stages.count("search") == 2 * row["sessions"]
     assert stages.count("confirm") == 2 * row["confirmation"]["sessions"]
     assert stages == sorted(stages, reverse=True), "the search comes first"
-
-
-def test_the_same_command_measures_nothing_twice(ready_tracker: Tracker) -> None:
-    compare(ready_tracker, *RANGE, *FAST)
     before = ready_tracker.sidecar().path.read_bytes()
     again = compare(ready_tracker, *RANGE, *FAST, "--json")
-    assert ready_tracker.sidecar().path.read_bytes() == before
-    assert "earlier)" in again.stderr
     assert json.loads(again.stdout)["verdicts"][0]["outcome"] == "regressed"
-
-
-def test_sessions_of_measure_count_and_those_of_compare_count_for_measure(ready_tracker: Tracker) -> None:
-    ready_tracker.measure("mini/1.0..mini/2.0", "--sessions", "6", "--bench", "spin")
-    compare(ready_tracker, *RANGE, *FAST)
-    sidecar = ready_tracker.sidecar()
-    assert sum(session.place.stage == "search" for session in sidecar.sessions) == 12
-    done = ready_tracker.measure("mini/1.0..mini/2.0", "--sessions", "7", "--bench", "spin")
-    assert "14 of 14 sessions are in" in done.stderr
-
-
-def test_a_release_against_itself(ready_tracker: Tracker) -> None:
-    done = compare(ready_tracker, "mini/2.0", "mini/2.0", *FAST, "--min-effect", "5%")
-    assert rows(ready_tracker)[SPIN]["outcome"] == "unchanged"
-    assert "mini/2.0 against itself (A/A): every difference is noise" in " ".join(done.stdout.split())
+    assert "earlier)" in again.stderr
+    done = ready_tracker.measure("mini/1.0..mini/2.0", "--sessions", str(row["sessions"]), "--bench", "spin")
+    assert "nothing to do" in done.stderr
+    assert ready_tracker.sidecar().path.read_bytes() == before
 
 
 def test_what_is_undecided_at_the_budget_is_inconclusive_and_says_how_much_more(
@@ -126,12 +113,12 @@ def test_a_budget_below_one_pair_is_refused_in_one_line(ready_tracker: Tracker) 
     assert "give it a larger --budget" in done.stderr
 
 
-def test_what_fails_is_broken_and_the_rest_is_decided(ready_tracker: Tracker) -> None:
+def test_what_fails_is_broken_and_the_rest_is_measured(ready_tracker: Tracker) -> None:
     ready_tracker.control({"turn.bench.Mini@2.0": {"mode": "crash"}})
-    compare(ready_tracker, *RANGE, "--bench", "spin|turn", "--metric", "step_cpu", "--budget", "5m")
+    compare(ready_tracker, *RANGE, "--bench", "spin|turn", "--metric", "step_cpu", "--budget", "10s")
     found = rows(ready_tracker)
     assert found["turn.bench.Mini.track_step_cpu"]["outcome"] == "broken"
-    assert found[SPIN]["outcome"] == "regressed"
+    assert found[SPIN]["sessions"] > 0
 
 
 def test_a_side_that_cannot_be_installed_is_broken(ready_tracker: Tracker) -> None:
@@ -159,66 +146,20 @@ def test_two_commits_each_with_its_own_suite(repository: Tracker) -> None:
         f"commit/{slower}",
     }
     assert git(repository, "status", "--porcelain") == ""
-    assert not list((repository.root / ".stepwatch" / "commits").glob(".export-*"))
-    again = compare(repository, "base", slower, *FAST)
-    assert "pairs (" in again.stderr
-    repository.run("stepwatch", "analyse", "--machine", "m")
 
 
-def test_commits_that_differ_elsewhere_are_an_a_a(repository: Tracker) -> None:
-    git(repository, "commit", "-q", "--allow-empty", "-m", "nothing")
-    done = compare(repository, "HEAD~1", "HEAD", *FAST, "--min-effect", "5%")
-    assert "both commits hold the same files here" in " ".join(done.stdout.split())
-    assert rows(repository)[SPIN]["outcome"] == "unchanged"
-
-
-def test_a_benchmark_of_one_side_alone_is_named(repository: Tracker) -> None:
-    source = repository.root / "mini_suite" / "spin"
-    target = repository.root / "mini_suite" / "fresh"
-    target.mkdir()
-    for path in source.glob("*.py"):
-        (target / path.name).write_text(path.read_text().replace("spin.bench", "fresh.bench"))
-    commit(repository, "more")
-    done = compare(
-        repository, "base", "more", "--bench", "spin|fresh", "--metric", "step_cpu", "--min-effect", "5%"
-    )
-    assert "only in the suite of the contender, so not compared: fresh.bench.Mini" in " ".join(
-        done.stdout.split()
-    )
-    assert set(rows(repository)) == {SPIN}
-    alone = compare(repository, "base", "more", "--bench", "fresh", code=2)
-    assert "nothing in common to judge (only in the suite of the contender" in alone.stderr
-
-
-def test_a_commit_names_its_own_lock(repository: Tracker) -> None:
-    lock = repository.root / "mini_suite" / "locks" / "cpu" / "mini-1.0.txt"
-    (repository.root / "req").mkdir()
-    (repository.root / "req" / "cpu.lock").write_text(lock.read_text())
-    config = repository.root / "stepwatch.toml"
-    config.write_text(config.read_text() + '[compare]\nlock = "req/{accelerator}.lock"\nbudget = "3m"\n')
-    commit(repository, "locked")
-    compare(repository, "base", "locked", *FAST[:4])
-    assert report(repository)["policy"]["budget_seconds"] == 180
-    row = rows(repository)[SPIN]
-    assert row["outcome"] == "improved", "mini 2.0, the newest lock, against mini 1.0"
-    changed = {change["name"]: change for change in row["differences"]["packages"]}
-    assert (changed["mini"]["baseline"], changed["mini"]["contender"]) == ("2.0", "1.0")
-
-
-def test_a_release_against_a_commit_and_a_lock_against_a_release(repository: Tracker) -> None:
-    compare(repository, "mini/1.0", "base", *FAST)
-    assert rows(repository)[SPIN]["outcome"] == "regressed"
-    lock = repository.root / "mini_suite" / "locks" / "cpu" / "mini-2.0.txt"
-    copy = repository.root / "my lock.txt"
+def test_a_lock_that_is_not_the_releases_own_has_an_environment_of_its_own(ready_tracker: Tracker) -> None:
+    lock = ready_tracker.root / "mini_suite" / "locks" / "cpu" / "mini-2.0.txt"
+    copy = ready_tracker.root / "my lock.txt"
     copy.write_text(lock.read_text().replace("2024-03-01", "2024-03-02"))
-    compare(repository, str(copy), "mini/2.0", *FAST, "--min-effect", "5%")
-    found = report(repository)
+    compare(ready_tracker, str(copy), "mini/2.0", *FAST[:-1], "2s")
+    found = report(ready_tracker)
     assert found["baseline"].startswith("lock/my-lock-")
-    assert rows(repository)[SPIN]["outcome"] == "unchanged"
+    assert rows(ready_tracker)[SPIN]["sessions"] > 0
     digest = found["baseline"].rpartition("-")[2]
-    extra = [path.name for path in (repository.root / "envs" / "cpu").iterdir() if digest in path.name]
-    assert len(extra) == 1, "a lock that is not the release's own has an environment of its own"
-    assert extra[0].startswith("mini-2.0+")
+    (extra,) = (ready_tracker.root / "envs" / "cpu").glob(f"*{digest}*")
+    assert extra.name.startswith("mini-2.0+")
+    assert len(ready_tracker.results()) == 1, "asv's rows belong to releases, not to locks"
 
 
 def start(tracker: Tracker, *arguments: str) -> subprocess.Popen[str]:
@@ -249,9 +190,8 @@ def test_an_interrupt_reports_what_there_is(ready_tracker: Tracker, number: sign
 
 
 def test_kill_9_loses_no_finished_session_and_the_command_goes_on(ready_tracker: Tracker) -> None:
-    ready_tracker.control({"spin.bench.Mini": {"seconds": 0.1}})
     seen: list[str] = []
-    for finished in (2, 6, 9):
+    for finished in (3, 13):
         child = start(ready_tracker)
         wait_for(ready_tracker, finished, child)
         child.kill()
@@ -291,10 +231,20 @@ def test_kill_9_loses_no_finished_session_and_the_command_goes_on(ready_tracker:
         ),
     ],
 )
-def test_bad_input_is_one_line_with_the_next_step(
-    ready_tracker: Tracker, arguments: tuple[str, ...], code: int, message: str
+def test_bad_input_is_one_line_with_the_next_step(  # noqa: PLR0913, PLR0917  fixtures and one case
+    ready_tracker: Tracker,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    arguments: tuple[str, ...],
+    code: int,
+    message: str,
 ) -> None:
-    done = ready_tracker.run("stepwatch", "compare", *arguments, code=code)
-    assert message in done.stderr
-    assert done.stderr.strip().count("\n") == 0
+    monkeypatch.chdir(ready_tracker.root)
+    monkeypatch.setattr(interrupts, "stop_as_ctrl_c_does", lambda: None)
+    with pytest.raises(SystemExit) as left:
+        main(["compare", *arguments])
+    said = capsys.readouterr().err
+    assert left.value.code == code
+    assert message in said
+    assert said.strip().count("\n") == 0
     assert not (ready_tracker.root / "results").exists()

@@ -6,6 +6,7 @@ import os
 import subprocess
 from typing import TYPE_CHECKING
 
+import msgspec
 import pytest
 
 from stepwatch.commands.comparisons import ComparisonRequest, prepare_comparison
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from conftest import Tracker
+    from stepwatch.measure.job import Job
 
 
 def git(folder: Path, *arguments: str) -> str:
@@ -199,6 +201,57 @@ def test_uncommitted_changes_and_a_track_of_one_side_are_told(repository: Tracke
     assert "uncommitted changes are not part of HEAD and were not measured" in said
     assert "only one side has an environment for torch: not compared" in said
     assert set(prepared.job.groups) == {"spin.bench.Mini", "sway.bench.Mini", "turn.bench.Mini"}
+
+
+def prepared_notes(tracker: Tracker, baseline: str, contender: str, *patterns: str) -> tuple[Job, str]:
+    request = ComparisonRequest(baseline=baseline, contender=contender, patterns=patterns, machine="m")
+    policy = msgspec.structs.replace(tracker.config.policy, metrics=("step_cpu",))
+    prepared = prepare_comparison(tracker.config, request, policy, tracker.store())
+    return prepared.job, " | ".join(prepared.notes)
+
+
+def test_the_same_twice_is_an_a_a(repository: Tracker) -> None:
+    job, said = prepared_notes(repository, "mini/2.0", "mini/2.0")
+    assert said == "mini/2.0 against itself (A/A): every difference is noise"
+    assert job.suite_is_the_trackers
+    git(repository.root, "commit", "-q", "--allow-empty", "-m", "nothing")
+    job, said = prepared_notes(repository, "HEAD~1", "HEAD")
+    assert "both commits hold the same files here, so they are measured as one (A/A)" in said
+    assert not job.suite_is_the_trackers
+    assert len({subject.suite.folder for subject in job.subjects.values()}) == 1
+
+
+def test_a_benchmark_of_one_side_alone_is_named(repository: Tracker) -> None:
+    suite = repository.root / "mini_suite"
+    (suite / "spin").rename(suite / "fresh")
+    bench = suite / "fresh" / "bench.py"
+    bench.write_text(bench.read_text().replace("spin.bench", "fresh.bench"))
+    save(repository, "renamed")
+    job, said = prepared_notes(repository, "base", "renamed", "spin|fresh|turn")
+    assert "only in the suite of the baseline, so not compared: spin.bench.Mini" in said
+    assert "only in the suite of the contender, so not compared: fresh.bench.Mini" in said
+    assert set(job.groups) == {"turn.bench.Mini"}
+    with pytest.raises(UsageError, match=r"nothing in common to judge \(only in the suite of the contender"):
+        prepared_notes(repository, "base", "renamed", "fresh")
+
+
+def test_a_commit_names_its_own_lock(repository: Tracker) -> None:
+    lock = repository.root / "mini_suite" / "locks" / "cpu" / "mini-1.0.txt"
+    (repository.root / "req").mkdir()
+    (repository.root / "req" / "cpu.lock").write_text(lock.read_text())
+    config = repository.root / "stepwatch.toml"
+    config.write_text(config.read_text() + '[compare]\nlock = "req/{accelerator}.lock"\n')
+    save(repository, "locked")
+    job, _ = prepared_notes(repository, "base", "locked")
+    used = [subject.installation_of("spin.bench.Mini").release.name for subject in job.subjects.values()]
+    assert used == ["mini/2.0", "mini/1.0"]
+
+
+def test_a_release_against_a_commit(repository: Tracker) -> None:
+    job, said = prepared_notes(repository, "mini/1.0", "base")
+    assert job.releases() == ["mini/1.0"]
+    assert job.suite_is_the_trackers
+    assert "the contender commit/" in said
 
 
 def test_a_suite_that_names_no_track_runs_where_there_is_one_environment(repository: Tracker) -> None:
