@@ -42,21 +42,22 @@ def family_outcomes(rows: Sequence[Floats], margins: Margins, *, corrected: bool
     if not len(rows):
         return Decisions(codes=codes, pairs=pairs)
     evidence = _paths(rows, margins, int(lengths.max()))
+    current = np.full(evidence.shape[:2], -math.inf)
     present = np.full(len(rows), -math.inf)
     for place in range(evidence.shape[2]):
         going = (codes == UNDECIDED) & (lengths > place)
-        now = evidence[:, :, place]
-        found = code_of(now, margins, pairs=place + 1)
+        current[:, going] = evidence[:, going, place]
+        found = np.where(going, code_of(current, margins, pairs=place + 1), UNDECIDED)
         if corrected:
             if place + 1 >= FEWEST_CALLED:
-                present[going] = two_sided(now[0], now[1])[going]
+                present[going] = two_sided(current[0, going], current[1, going])
+            # Among the called there may be rows without further pairs: what others found made room for them.
             called = e_bh(present, alpha=margins.alpha)
-            found = np.where(
-                called, np.where(now[0] > now[1], ABOVE, BELOW), np.where(found == WITHIN, found, 0)
-            )
-        stopped = going & (found != UNDECIDED)
+            same = np.where(found == WITHIN, WITHIN, UNDECIDED)
+            found = np.where(called, np.where(current[0] > current[1], ABOVE, BELOW), same)
+        stopped = (codes == UNDECIDED) & (found != UNDECIDED)
         codes[stopped] = found[stopped]
-        pairs[stopped] = place + 1
+        pairs[stopped] = np.minimum(place + 1, lengths[stopped])
     return Decisions(codes=codes, pairs=pairs)
 
 

@@ -78,6 +78,18 @@ def test_a_row_that_runs_out_keeps_its_place_in_the_family() -> None:
     )
 
 
+def test_a_row_without_further_pairs_is_called_when_others_make_room() -> None:
+    """At its seventh and last pair it has not what a lone row among forty needs, but one of many like it."""
+    changed = 0.1 + 0.02 * np.resize([1.0, -1.0, 2.0, -2.0, 0.5], 14)
+    short, calm = changed[:7], 0.02 * np.resize([1.0, -1.0, 0.5, -0.5], 14)
+    alone = family_outcomes([short, *[calm] * 39], NO_EQUIVALENCE, corrected=True)
+    assert alone.codes[0] == UNDECIDED
+    late = np.concatenate([5 * calm[:4], changed])
+    among = family_outcomes([short, *[late] * 9, *[calm] * 30], NO_EQUIVALENCE, corrected=True)
+    assert among.codes[:10].tolist() == [ABOVE] * 10
+    assert (among.pairs[0], among.pairs[1] > 7) == (7, True)
+
+
 def test_no_rows_no_decisions() -> None:
     assert family_outcomes([], DEFAULT, corrected=True).codes.size == 0
 
