@@ -157,8 +157,7 @@ def test_a_lock_that_is_not_the_releases_own_has_an_environment_of_its_own(ready
     assert found["baseline"].startswith("lock/my-lock-")
     assert rows(ready_tracker)[SPIN]["sessions"] > 0
     digest = found["baseline"].rpartition("-")[2]
-    (extra,) = (ready_tracker.root / "envs" / "cpu").glob(f"*{digest}*")
-    assert extra.name.startswith("mini-2.0+")
+    assert len(list((ready_tracker.root / "envs" / "cpu").glob(f"mini-2.0+{digest}*"))) == 1
     assert len(ready_tracker.results()) == 1, "asv's rows belong to releases, not to locks"
 
 
