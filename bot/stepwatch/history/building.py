@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 from array import array
 from collections import Counter
 from dataclasses import dataclass
@@ -37,6 +38,8 @@ class Unit:
     """Factor to the base unit."""
     above: float
     """Every value must be greater than this."""
+    below: float
+    """Every value must be less than this, so that it is finite in the base unit."""
     exact: bool
     """Whether values can repeat to the last digit (bytes, counts); the detector looks whether they do."""
 
@@ -51,13 +54,14 @@ def parse_unit(text: str) -> Unit:
     word = text.strip()
     scale = _TIMES.get(word) or _TIME_WORDS.get(word.lower().removesuffix("s"))
     if scale is not None:
-        return Unit(name="seconds", scale=scale, above=0.0, exact=False)
+        return Unit(name="seconds", scale=scale, above=0.0, below=math.inf, exact=False)
     scale = _SIZES.get(word) or _SIZES.get(word.lower().removesuffix("s"))
     if scale is not None:
-        return Unit(name="bytes", scale=scale, above=_NOTHING_BELOW_ZERO, exact=True)
+        below = sys.float_info.max / scale if scale > 1 else math.inf
+        return Unit(name="bytes", scale=scale, above=_NOTHING_BELOW_ZERO, below=below, exact=True)
     if word.lower() in _COUNTS:
-        return Unit(name="count", scale=1.0, above=_NOTHING_BELOW_ZERO, exact=True)
-    return Unit(name=word, scale=1.0, above=-math.inf, exact=False)
+        return Unit(name="count", scale=1.0, above=_NOTHING_BELOW_ZERO, below=math.inf, exact=True)
+    return Unit(name=word, scale=1.0, above=-math.inf, below=math.inf, exact=False)
 
 
 NO_UNIT = parse_unit("")
@@ -91,10 +95,11 @@ class SeriesBuilder:
         """
         if value is None:
             value = math.nan
-        elif not self.unit.above < value < math.inf:
+        elif not self.unit.above < value < self.unit.below:
             return self._refusal(value)
-        if samples and not all(self.unit.above < sample < math.inf for sample in samples):
-            return self._refusal(min(samples) if max(samples) < math.inf else max(samples))
+        odd = [sample for sample in samples or () if not self.unit.above < sample < self.unit.below]
+        if odd:
+            return self._refusal(odd[0])
         self.revisions.append(revision)
         self.values.append(value)
         if samples:
@@ -107,7 +112,7 @@ class SeriesBuilder:
     def accepts(self, values: Floats) -> bool:
         """Whether all these values, NaN where one is missing, can stand in this series."""
         measured = values[~np.isnan(values)]
-        return not measured.size or bool(self.unit.above < measured.min() <= measured.max() < math.inf)
+        return not measured.size or bool(self.unit.above < measured.min() <= measured.max() < self.unit.below)
 
     def extend(self, revisions: Sequence[str], values: Floats) -> None:
         """Append many points without samples, which `accepts` has let pass."""
@@ -117,6 +122,8 @@ class SeriesBuilder:
     def _refusal(self, value: float) -> str:
         if not math.isfinite(value):
             return f"{value} is not a finite number"
+        if value >= self.unit.below:
+            return f"{value:g} {self.unit_text} is too large"
         return f"{value:g} {self.unit_text}: {self.unit.rule}"
 
     def build(self) -> Series:

@@ -31,6 +31,8 @@ if TYPE_CHECKING:
 _R = TypeVar("_R")
 _BATCH_POINTS = 200_000
 """Points to look at in a batch: some tenths of a second of work."""
+_KEPT, _KEPT_PER_JOB = 20_000, 4
+"""Results that are kept at most: this many, or so many per series where that is more."""
 _SAVE_EVERY = 100
 """Batches between two savings of what was found; a kill costs no more than these."""
 
@@ -109,27 +111,33 @@ class Survey(Generic[_R]):
     def run(self, executor: Executor, progress: Progress | None = None) -> list[_R]:
         """Do what is left; the results of all jobs in their order.
 
-        What is found is saved now and then and at the end, also when the run is interrupted; what belongs to
-        no job any more is dropped.
+        What is found is saved now and then and at the end, also when the run is interrupted. Results for other
+        series, settings or steps stay, as far as there is room.
 
         Raises:
             DataError: the executor lost its workers.
         """
-        found = {mark: self._known[mark] for mark in self._marks if mark in self._known}
-        marks, before, unsaved = iter(self._missing), len(found), 0
+        used = {mark: self._known[mark] for mark in self._marks if mark in self._known}
+        found = {mark: result for mark, result in self._known.items() if mark not in used} | used
+        marks, done, unsaved = iter(self._missing), 0, 0
         try:
             for results in executor.run(self._work, _batches(self._missing.values(), self._work)):
                 found.update(zip(itertools.islice(marks, len(results)), results, strict=True))
-                unsaved += 1
+                done, unsaved = done + len(results), unsaved + 1
                 if unsaved == _SAVE_EVERY:
-                    self._cache.save(found)
+                    self._save(found)
                     unsaved = 0
                 if progress is not None:
-                    progress(len(found) - before, len(self._missing))
+                    progress(done, len(self._missing))
         finally:
-            if unsaved or len(found) < len(self._known):
-                self._cache.save(found)
+            if unsaved:
+                self._save(found)
         return [found[mark] for mark in self._marks]
+
+    def _save(self, found: dict[bytes, _R]) -> None:
+        """Keep the newest results, by the order in which they were last used."""
+        surplus = len(found) - max(_KEPT, _KEPT_PER_JOB * len(self._marks))
+        self._cache.save(dict(itertools.islice(found.items(), max(surplus, 0), None)))
 
 
 def _batches(jobs: Iterable[Job], work: Work[_R]) -> Iterator[list[Job]]:

@@ -202,6 +202,31 @@ def test_what_was_found_is_saved_now_and_then(apart: Path, monkeypatch: pytest.M
     assert saved == [1, 2]
 
 
+def test_a_look_at_one_series_does_not_forget_the_others(
+    apart: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    results = str(fill(apart / "results"))
+    run("changepoints", results)
+    run("changepoints", results, "--bench", "step")
+    monkeypatch.setattr(Job, "look", None)
+    run("changepoints", results)
+
+
+def test_only_so_much_is_kept(apart: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(work, "_KEPT", 2)
+    monkeypatch.setattr(work, "_KEPT_PER_JOB", 1)
+    results = fill(apart / "results", 40)
+    run("changepoints", str(results))
+    save_commit(results, 40, {"b.time_step": 1.2, "b.time_flat": 1.0})
+    run("changepoints", str(results))
+    (path,) = (apart.parent / "cache").glob("stepwatch/history/*/changes")
+    held = Cache(path, "changes 1", dict[bytes, Detection]).load()
+    assert held is not None
+    assert len(held) == 2
+    monkeypatch.setattr(Job, "look", None)
+    run("changepoints", str(results))
+
+
 def test_the_folder_of_one_machine_is_an_asv_history_too(apart: Path) -> None:
     results = fill(apart / "results", 8)
     found = json.loads(run("changepoints", str(results / "lab"), "--json").stdout)

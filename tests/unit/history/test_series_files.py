@@ -144,6 +144,8 @@ def test_levels_below_zero_and_repeated_revisions_are_noted() -> None:
         (f"{HEADER},samples\na,1,,1;2\n", "f.csv:2: samples without a value"),
         (f"{HEADER},samples,unit\na,1,1,1;inf,s\n", "f.csv:2: inf is not a finite number"),
         (f"{HEADER},samples,unit\na,1,1,1;-1,s\n", "f.csv:2: -1 s: a time is more than 0"),
+        (f"{HEADER},unit\na,1,1e300,B\na,2,1e300,GiB\n", "f.csv:3: unit 'GiB', but series 'a'"),
+        (f"{HEADER},unit\na,1,1e300,GiB\n", "f.csv:2: 1e+300 GiB is too large"),
         (f"{HEADER}\n,1,1\n", "f.csv:2: the series has no name"),
         (f"{HEADER}\na,,1\n", "f.csv:2: the revision is empty"),
         (f'{HEADER}\na,1,"2\n', "f.csv:2: not CSV: unexpected end of data"),
@@ -197,3 +199,17 @@ def test_labels_are_a_list_of_strings(words: list[str]) -> None:
         assert labels[-place - 1] == many[-place - 1]
     with pytest.raises(IndexError):
         labels[len(many)]
+
+
+@given(st.binary(max_size=60) | st.text(max_size=60).map(str.encode), st.booleans())
+def test_no_bytes_are_a_traceback(tail: bytes, with_header: bool) -> None:  # noqa: FBT001  hypothesis draws it
+    data = b"series,revision,value,samples\n" * with_header + tail
+    for read in (read_csv, read_jsonl):
+        message = "f:"
+        try:
+            found = read(io.BytesIO(data), "f", better=Direction.LOWER)
+        except MalformedFile as error:
+            found, message = [], str(error)
+        assert message.startswith("f:")
+        assert "\n" not in message
+        assert all(not np.isinf(series.values).any() for series in found)
