@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
+from asv_directory import save_commit, step_values
 from distributed import Client
 
 from stepwatch.errors import DataError
@@ -102,6 +103,29 @@ def test_two_workers_give_what_one_process_gives_even_when_one_is_killed(cluster
         os.kill(first.pid, signal.SIGKILL)
         results += found
     assert repr(results) == repr(expected)
+
+
+@pytest.mark.parametrize(
+    "command", [["changepoints"], ["backtest", "--results"]], ids=lambda command: command[0]
+)
+def test_the_commands_print_the_same_bytes(
+    cluster: LocalCluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: list[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for day, value in enumerate(step_values(40, 20)):
+        save_commit(tmp_path / "results", day, {"b.time_step": value, "b.time_same": 1.0})
+    cluster.add_worker()
+    cluster.wait_for(1)
+    outputs = {}
+    for executor in ("serial", cluster.address.replace("tcp://", "dask://")):
+        arguments = [*command, "results", "--json", "--no-cache", "--executor", executor]
+        done = subprocess.run(
+            [sys.executable, "-m", "stepwatch", *arguments], capture_output=True, check=True, timeout=SECONDS
+        )
+        assert done.stderr == b""
+        outputs[executor] = done.stdout
+    assert len(set(outputs.values())) == 1
+    assert b"b.time_step" in outputs["serial"]
 
 
 def test_a_cluster_that_is_lost_is_one_line(cluster: LocalCluster) -> None:

@@ -111,8 +111,8 @@ class Survey(Generic[_R]):
     def run(self, executor: Executor, progress: Progress | None = None) -> list[_R]:
         """Do what is left; the results of all jobs in their order.
 
-        What is found is saved now and then and at the end, also when the run is interrupted. Results for other
-        series, settings or steps stay, as far as there is room.
+        What is found is saved now and then and at the end, also when the run is interrupted. Results for
+        other series, settings or steps stay, as far as there is room.
 
         Raises:
             DataError: the executor lost its workers.
