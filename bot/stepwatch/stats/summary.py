@@ -19,11 +19,11 @@ def session_value(samples: ArrayLike, *, higher_is_better: bool = False) -> floa
     Why not the median: what disturbs a step (another process, an interrupt) only ever makes it worse, so the
     better samples are the program and the worse ones the machine. Why not the decile or the minimum: on a
     quiet machine they say little. The quintile is near the best everywhere (docs/adr/0007 has the table).
-    With ten noisy samples on a quiet machine its pairs spread 1.09 times as wide as those of the median, the
-    decile's 1.22 and the minimum's 1.54 times. With a fifth of the samples disturbed they spread 1.02 times
-    as wide as the best, the median's 1.24 times. Over 34 recorded series of turn-taking sessions on a shared
-    machine it had 1.06 (CPU time) and 0.89 (wall time) times the spread of the decile, the median 1.24 and
-    1.08 times.
+    With ten noisy samples on a quiet machine its pairs spread 1.10 times as wide as those of the median, the
+    decile's 1.23 and the minimum's 1.52 times. With a fifth of the samples disturbed they spread as wide as
+    the best, to a hundredth, the median's 1.21 times. Over 34 recorded series of turn-taking sessions on a
+    shared machine it had 1.06 (CPU time) and 0.89 (wall time) times the spread of the decile, the median 1.24
+    and 1.08 times.
     The price: a change that touches fewer than four fifths of the steps is seen only in part.
 
     Args:
