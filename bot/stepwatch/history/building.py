@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 import sys
 from array import array
 from collections import Counter
@@ -64,6 +65,12 @@ def parse_unit(text: str) -> Unit:
     return Unit(name=word, scale=1.0, above=-math.inf, below=math.inf, exact=False)
 
 
+def parse_direction(text: str) -> Direction | None:
+    """`lower` or `higher`, also as `lower is better` or `lower_is_better`; None: neither."""
+    word = re.sub(r"[ _-](is[ _-])?better$", "", text.strip().lower())
+    return Direction(word) if word in tuple(Direction) else None
+
+
 NO_UNIT = parse_unit("")
 _NO_SAMPLES = np.empty(0)
 
@@ -78,7 +85,7 @@ class SeriesBuilder:
         self.unit_text = unit
         self.direction = direction
         self.unit = parse_unit(unit) if unit else NO_UNIT
-        self.better = Direction(direction) if direction else otherwise
+        self.better = parse_direction(direction) or otherwise
         self.values = array("d")
         self.revisions = Labels()
         self.samples: list[Floats] | None = None

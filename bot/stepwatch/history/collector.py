@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING, NamedTuple, NoReturn
 import numpy as np
 
 from stepwatch.errors import MalformedFile
-from stepwatch.history.building import SeriesBuilder
-from stepwatch.units import Direction
+from stepwatch.history.building import SeriesBuilder, parse_direction
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from numpy.typing import NDArray
 
+    from stepwatch.units import Direction
     from stepwatch.verdict.series import Floats, Series
 
     Indices = NDArray[np.intp]
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     Progress = Callable[[int], None]
     """Called now and then with the number of points read so far."""
 
-_DIRECTIONS = frozenset(direction.value for direction in Direction)
 _TELL_EVERY = 100_000
 
 
@@ -132,7 +131,7 @@ class Collector:
     def _new(self, point: Point) -> SeriesBuilder:
         if not point.series.strip() or "\0" in point.series:
             refuse(self._label, point.line, "the series has no name")
-        if point.direction and point.direction not in _DIRECTIONS:
+        if point.direction and parse_direction(point.direction) is None:
             refuse(self._label, point.line, f"direction {point.direction[:40]!r} is neither lower nor higher")
         return SeriesBuilder(point.series, unit=point.unit, direction=point.direction, otherwise=self._better)
 
@@ -141,7 +140,7 @@ class Collector:
         builder = self._builders.get(name)
         if builder is not None:
             return builder if builder.agrees(unit, direction) else None
-        if not name.strip() or "\0" in name or (direction and direction not in _DIRECTIONS):
+        if not name.strip() or "\0" in name or (direction and parse_direction(direction) is None):
             return None
         return SeriesBuilder(name, unit=unit, direction=direction, otherwise=self._better)
 

@@ -83,6 +83,22 @@ def test_every_column_in_any_order_and_values_in_base_units() -> None:
     assert [taken.tolist() for taken in series.samples] == [[0.001, 0.002, 0.003], [], [0.004]]
 
 
+@pytest.mark.parametrize(
+    ("text", "better"),
+    [
+        ("lower", Direction.LOWER),
+        (" Higher ", Direction.HIGHER),
+        ("higher is better", Direction.HIGHER),
+        ("higher_is_better", Direction.HIGHER),
+        ("lower-is-better", Direction.LOWER),
+        ("", Direction.LOWER),
+    ],
+)
+def test_directions_as_people_write_them(text: str, better: Direction) -> None:
+    (series,) = of_csv(f"{HEADER},direction\na,1,1,{text}\na,2,1,{text}\n")
+    assert series.better is better
+
+
 def test_samples_may_begin_late_and_end_early() -> None:
     (series,) = of_csv(f"{HEADER},samples\na,1,1,\na,2,1,1;2\na,3,1,\n")
     assert series.samples is not None
