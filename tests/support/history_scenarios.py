@@ -43,6 +43,15 @@ FASTER = dataclasses.replace(
     before=0.0011,
     level=0.001001,
 )
+ONE_BYTE = dataclasses.replace(
+    SLOWER,
+    ratio=1.000001,
+    ratio_low=1.000001,
+    ratio_high=1.000001,
+    p_value=0.0,
+    before=1_000_000.0,
+    level=1_000_001.0,
+)
 BELOW_ZERO = dataclasses.replace(SLOWER, ratio=None, ratio_low=None, ratio_high=None, before=-2.0, level=-5.0)
 
 
@@ -69,6 +78,7 @@ def judged() -> list[SeriesChanges]:
         (series("fft.time_rate", better=Direction.HIGHER, unit="", notes=("3 values are odd",)), slowed),
         (series(odd, revisions=[f"release/{i}" for i in range(120)]), slowed),
         (series("balance", unit=""), Detection(changes=(BELOW_ZERO,))),
+        (series("fft.peak_memory", unit="bytes"), Detection(changes=(ONE_BYTE,))),
         (series("solve.time_slow_creep"), Detection(drift=drift)),
         (series("new.time_first", points=1), Detection()),
         *((series(f"quiet.time_number_{i:03d}"), Detection()) for i in range(70)),

@@ -112,9 +112,19 @@ def _changes(series: SeriesChanges) -> list[str]:
 
 
 def _change_line(change: Change, unit: str) -> str:
+    if change.p_value == 0.0 and change.ratio_low == change.ratio_high:
+        return f"    {change.direction:6} {_exact_step(change, unit)}"
     levels = f"{format_value(change.before, unit)} -> {format_value(change.level, unit)}"
     ratio = ratio_text(change.ratio, change.ratio_low, change.ratio_high)
     return f"    {change.direction:6} {ratio}  {levels}  {_p_value(change.p_value)}"
+
+
+def _exact_step(change: Change, unit: str) -> str:
+    """Values that repeat to the digit, with all their digits: one byte more is a change."""
+    base = {"bytes": " B", "seconds": " s"}.get(unit, "")
+    before, level = (f"{value:,.12g}{base}" for value in (change.before, change.level))
+    ratio = "-" if change.ratio is None else f"{change.ratio:.9g}x"
+    return f"{ratio}  {before} -> {level}  exact"
 
 
 def _place(change: Change) -> str:
