@@ -87,9 +87,8 @@ def sequential_outcomes(differences: ArrayLike, margins: Margins) -> Decisions:
 
 def _decide(rows: Floats, margins: Margins, codes: NDArray[np.int8], pairs: NDArray[np.int64]) -> None:
     """Fill `codes` and `pairs` of some rows."""
-    floor, within = margins.log_floor, margins.log_min_effect
-    tests = 4 if margins.min_effect > 0 else 2
-    nulls, sides = np.array([floor, -floor, within, -within])[:tests], _SIDES[:tests]
+    nulls, sides = tests_of(margins)
+    tests = nulls.size
     going = np.arange(len(rows))
     process = EProcess(tests * going.size)
     for place in range(rows.shape[1]):
@@ -103,6 +102,13 @@ def _decide(rows: Floats, margins: Margins, codes: NDArray[np.int8], pairs: NDAr
             if not going.size:
                 return
             process.keep(np.tile(~decided, tests))
+
+
+def tests_of(margins: Margins) -> tuple[Floats, Floats]:
+    """Nulls and sides (+1: above is claimed) of the tests whose evidence `code_of` wants, in its order."""
+    tests = 4 if margins.min_effect > 0 else 2
+    floor, within = margins.log_floor, margins.log_min_effect
+    return np.array([floor, -floor, within, -within])[:tests], _SIDES[:tests]
 
 
 def code_of(evidence: Floats, margins: Margins, *, pairs: int) -> NDArray[np.int8]:
