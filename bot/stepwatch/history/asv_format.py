@@ -194,7 +194,7 @@ def decode_json(path: Path, data: bytes, version: int) -> dict[str, Any]:
     """A JSON object with asv's `version` field; asv writes NaN and Infinity, so this is Python's dialect.
 
     Raises:
-        MalformedFile: not such an object; names line and column where it breaks off.
+        MalformedFile: not such an object (names line and column where it breaks off), or an older version.
         UnsupportedSchema: another version.
     """
     try:
@@ -208,6 +208,9 @@ def decode_json(path: Path, data: bytes, version: int) -> dict[str, Any]:
         raise MalformedFile(path, "not a JSON file that asv writes", next_step=NEXT_STEP) from error
     if not isinstance(found, dict) or "version" not in found:
         raise MalformedFile(path, "no asv file: `version` is missing", next_step=NEXT_STEP)
+    if type(found["version"]) is int and found["version"] < version:
+        reason = f"format {found['version']} of asv"
+        raise MalformedFile(path, reason, next_step="bring its results up to date with `asv update`")
     if found["version"] != version:
         raise UnsupportedSchema(path, _short(found["version"]), version)
     return found

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
-from stepwatch.render.changes_text import blame_range, bullets, count, ratio_text, short_revision
+from stepwatch.render.changes_text import blame_range, bullets, count, short_revision, step_text
 from stepwatch.render.escape import plain
 
 if TYPE_CHECKING:
@@ -56,12 +56,12 @@ def _alerts(alerts: Sequence[Alert]) -> str:
 
 def _alert(alert: Alert) -> list[str]:
     change = alert.change
-    ratio = ratio_text(change.ratio, change.ratio_low, change.ratio_high)
     late = f"{count(alert.points_late, 'point', 'points')} late"
     place = f"at {short_revision(change.revision)} (index {change.index})"
     lines = [
         plain(alert.series),
-        f"  {_when(alert.raised)}  {change.direction} {ratio}, {late}",
+        f"  raised {_when(alert.raised)}, {late}",
+        f"    {change.direction} {step_text(change, alert.unit)}",
         f"    {place}, in {blame_range(change.after, change.through)}",
     ]
     if not alert.supported:

@@ -79,6 +79,18 @@ def ratio_text(ratio: float | None, low: float | None, high: float | None) -> st
     return f"{first}x ({' to '.join(ends)})"
 
 
+def step_text(change: Change, unit: str) -> str:
+    """How large a step is and how sure; values that repeat to the digit with all their digits."""
+    if change.p_value == 0.0 and change.ratio_low == change.ratio_high:
+        base = {"bytes": " B", "seconds": " s"}.get(unit, "")
+        before, level = (f"{value:,.12g}{base}" for value in (change.before, change.level))
+        ratio = "-" if change.ratio is None else f"{change.ratio:.9g}x"
+        return f"{ratio}  {before} -> {level}  exact"
+    levels = f"{format_value(change.before, unit)} -> {format_value(change.level, unit)}"
+    ratio = ratio_text(change.ratio, change.ratio_low, change.ratio_high)
+    return f"{ratio}  {levels}  {_p_value(change.p_value)}"
+
+
 def bullets(title: str, notes: Sequence[str], width: int) -> str:
     """A list of remarks under a title; empty when there are none."""
     if not notes:
@@ -112,19 +124,7 @@ def _changes(series: SeriesChanges) -> list[str]:
 
 
 def _change_line(change: Change, unit: str) -> str:
-    if change.p_value == 0.0 and change.ratio_low == change.ratio_high:
-        return f"    {change.direction:6} {_exact_step(change, unit)}"
-    levels = f"{format_value(change.before, unit)} -> {format_value(change.level, unit)}"
-    ratio = ratio_text(change.ratio, change.ratio_low, change.ratio_high)
-    return f"    {change.direction:6} {ratio}  {levels}  {_p_value(change.p_value)}"
-
-
-def _exact_step(change: Change, unit: str) -> str:
-    """Values that repeat to the digit, with all their digits: one byte more is a change."""
-    base = {"bytes": " B", "seconds": " s"}.get(unit, "")
-    before, level = (f"{value:,.12g}{base}" for value in (change.before, change.level))
-    ratio = "-" if change.ratio is None else f"{change.ratio:.9g}x"
-    return f"{ratio}  {before} -> {level}  exact"
+    return f"    {change.direction:6} {step_text(change, unit)}"
 
 
 def _place(change: Change) -> str:

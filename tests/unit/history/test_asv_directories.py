@@ -162,7 +162,10 @@ def test_without_one_readable_file_it_is_an_error(tmp_path: Path) -> None:
         read(tmp_path)
     (tmp_path / "lab").mkdir()
     (tmp_path / "lab" / "old.json").write_text('{"version": 1}')
-    with pytest.raises(UnsupportedSchema, match="schema 1 is not known"):
+    with pytest.raises(MalformedFile, match="format 1 of asv; bring its results up to date"):
+        read(tmp_path)
+    (tmp_path / "lab" / "old.json").write_text('{"version": 3}')
+    with pytest.raises(UnsupportedSchema, match="schema 3 is not known"):
         read(tmp_path)
 
 

@@ -185,7 +185,11 @@ def test_what_is_no_asv_file_is_refused(tmp_path: Path, data: bytes) -> None:
 
 
 def test_another_version_of_the_format_is_named(tmp_path: Path) -> None:
-    with pytest.raises(UnsupportedSchema, match="schema 1 is not known"):
+    with pytest.raises(UnsupportedSchema, match="schema 3 is not known"):
+        read_result_file(asv_file(tmp_path, version=3))
+    with pytest.raises(
+        MalformedFile, match="format 1 of asv; bring its results up to date with `asv update`"
+    ):
         read_result_file(asv_file(tmp_path, version=1))
 
 
