@@ -157,7 +157,9 @@ def test_compiled_and_interpreted_kernels_agree() -> None:
     ramp = 1 + 0.002 * rng.normal(size=n) + 0.1 * np.arange(n) / n
     slow = 1 + 0.01 * np.cumsum(rng.normal(size=n))
     tied = np.round(step, 2)
-    cases = [step, busy, ramp, slow, tied, -step, np.tile([1.0, 2.0], 20)]
+    excursion = step.copy()
+    excursion[40:46] *= 1.5
+    cases = [step, busy, ramp, slow, tied, -step, excursion, np.tile([1.0, 2.0], 20)]
     run = subprocess.run(
         [sys.executable, "-c", INTERPRETED],
         input=json.dumps([list(map(float, case)) for case in cases]),
@@ -183,3 +185,29 @@ def test_without_a_place_for_the_cache_the_kernels_still_compile(monkeypatch: py
         return 2 * x
 
     assert compiling.compiled(twice)(4.0) == 8.0
+
+
+def test_corners_of_the_kernels() -> None:
+    """Run as plain Python, as coverage sees it: nothing to compare, no noise at all, too few points."""
+    flat = np.ones(5)
+    limits = limits_of(DEFAULT, 0.1, sampled=False)
+    assert robust.rank_sum_z.py_func(flat, flat) == 0.0  # type: ignore[attr-defined]  numba's handle
+    assert robust.long_run_inflation.py_func(np.zeros(9), 10) == 1.0  # type: ignore[attr-defined]  the same
+    assert robust.long_run_inflation.py_func(np.ones(16), 1) > 1.0  # type: ignore[attr-defined]  the same
+    assert evidence.local_noise.py_func(flat, np.zeros(5), 0, 2, 5, 60) == 1.0  # type: ignore[attr-defined]  the same
+    strength = evidence.strength.py_func  # type: ignore[attr-defined]  the same
+    clear = evidence.Evidence(30.0, 9.0, 1.0, 9.0, 9.0, 0.0)
+    assert strength(clear, limits) > 1.0
+    assert strength(clear._replace(shorter=2.0), limits) == 0.0
+    assert strength(clear._replace(movement=9.0 / DEFAULT.movement), limits) == pytest.approx(1.0)
+
+
+def test_strength_is_monotone_in_every_kind_of_evidence() -> None:
+    limits = limits_of(DEFAULT, 0.1, sampled=False)
+    base = evidence.Evidence(20.0, 2.0, 1.0, 4.0, 3.0, 1.5)
+    for field in ("step", "mean_z", "rank_z"):
+        more = base._replace(**{field: 2 * getattr(base, field)})
+        assert evidence.strength(more, limits) >= evidence.strength(base, limits)
+    for field in ("noise", "movement"):
+        more = base._replace(**{field: 2 * getattr(base, field)})
+        assert evidence.strength(more, limits) <= evidence.strength(base, limits)
