@@ -72,8 +72,9 @@ def detect_history(request: Request) -> tuple[list[SeriesChanges], tuple[str, ..
     _, settings = read_policies(request.policy)
     with count_on_stderr() as show:
         history = read_request(request, show)
-        jobs = jobs_of(history.series)
-        found = survey(Detecting(settings=settings), Detection, jobs, request, show)
+        left = survey(Detecting(settings=settings), Detection, jobs_of(history.series), request)
+        with open_executor(request.executor, left.points) as executor:
+            found = left.run(executor, lambda done, total: show("series", done, total))
     judged = [
         describe_changes(series, detection, settings)
         for series, detection in zip(history.series, found, strict=True)
@@ -107,17 +108,11 @@ def read_request(request: Request, show: Show) -> History:
     return History(series=chosen, notes=history.notes)
 
 
-def survey(work: Work[_R], shape: type[_R], jobs: Sequence[Job], request: Request, show: Show) -> list[_R]:
-    """Do `work`, whose results are of type `shape`, on all jobs, where the request says.
-
-    Raises:
-        DataError: the executor cannot be used, or lost its workers.
-    """
+def survey(work: Work[_R], shape: type[_R], jobs: Sequence[Job], request: Request) -> Survey[_R]:
+    """`work`, whose results are of type `shape`, on all jobs, with the cache that the request says."""
     folder = request.cache
     cache = Cache(folder and folder / work.name, f"{work.name} 1", dict[bytes, shape])  # type: ignore[valid-type]  # a type made at run time
-    left = Survey(work, jobs, cache)
-    with open_executor(request.executor, left.points) as executor:
-        return left.run(executor, lambda done, total: show("series", done, total))
+    return Survey(work, jobs, cache)
 
 
 def read_policies(path: Path | None) -> tuple[Policy, Settings]:

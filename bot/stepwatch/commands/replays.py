@@ -11,6 +11,7 @@ import numpy as np
 from stepwatch.commands.counting import count_on_stderr
 from stepwatch.commands.histories import read_policies, read_request, survey
 from stepwatch.errors import UsageError
+from stepwatch.history.executors import open_executor
 from stepwatch.history.work import Detecting, Replaying, jobs_of
 from stepwatch.stats.changepoint import Detection
 from stepwatch.verdict.backtest import judge_alerts, total
@@ -43,7 +44,7 @@ def backtest_history(request: Request, window: Window) -> tuple[list[Alert], Tot
         The alerts in the order of time, their totals, and notes on what could not be read.
 
     Raises:
-        StepwatchError: see `read_request` and `survey`.
+        StepwatchError: see `read_request` and `open_executor`.
         UsageError: no point lies in the window.
     """
     policy, settings = read_policies(request.policy)
@@ -54,10 +55,14 @@ def backtest_history(request: Request, window: Window) -> tuple[list[Alert], Tot
         if not any(start < len(one.values) for one, start in zip(series, first, strict=True)):
             raise UsageError("no point lies between --since and --until")
         jobs = jobs_of(series)
-        found = survey(Detecting(settings=settings), Detection, jobs, request, show)
-        replays = [job._replace(first=start) for job, start in zip(jobs, first, strict=True)]
-        work = Replaying(settings=settings, step=window.step)
-        raised = survey(work, tuple[Raised, ...], replays, request, show)
+        whole = survey(Detecting(settings=settings), Detection, jobs, request)
+        starting = [job._replace(first=start) for job, start in zip(jobs, first, strict=True)]
+        growing = survey(
+            Replaying(settings=settings, step=window.step), tuple[Raised, ...], starting, request
+        )
+        with open_executor(request.executor, whole.points + growing.points) as executor:
+            found = whole.run(executor)
+            raised = growing.run(executor, lambda done, total: show("series", done, total))
     alerts = [
         alert
         for one, each, detection in zip(series, raised, found, strict=True)
