@@ -13,9 +13,14 @@ import pytest
 
 from stepwatch.cli import main
 from stepwatch.commands import interrupts
+from stepwatch.commands.compare import write_report
+from stepwatch.commands.comparisons import PreparedComparison
 from stepwatch.history.sidecar import find_sidecars, read_sidecar
+from stepwatch.measure.comparison import ComparisonSummary
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from conftest import Tracker
 
 RANGE = ("mini/1.0", "mini/2.0")
@@ -186,6 +191,18 @@ def test_an_interrupt_reports_what_there_is(ready_tracker: Tracker, number: sign
     assert "INCONCLUSIVE (1)" in stdout
     assert rows(ready_tracker)[SPIN]["outcome"] == "inconclusive"
     assert "Traceback" not in stderr
+
+
+def test_an_interrupt_before_the_first_pair_is_no_fault_of_the_budget(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], tracker: Tracker
+) -> None:
+    job = tracker.job()
+    prepared = PreparedComparison(job=job, notes=())
+    summary = ComparisonSummary(sidecar=tmp_path / "x.jsonl", budget_seconds=60.0, stop="interrupted")
+    found = write_report(prepared, tracker.config.policy, summary, tmp_path / "report.json", as_json=False)
+    assert found is None
+    assert "nothing was measured: interrupted (the same command goes on): 0 pairs" in capsys.readouterr().err
+    assert not (tmp_path / "report.json").exists()
 
 
 def test_kill_9_loses_no_finished_session_and_the_command_goes_on(ready_tracker: Tracker) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 from typing import TYPE_CHECKING
@@ -9,9 +10,11 @@ from typing import TYPE_CHECKING
 import msgspec
 import pytest
 
+from stepwatch.commands import sides
 from stepwatch.commands.comparisons import ComparisonRequest, prepare_comparison
 from stepwatch.commands.sides import resolve_side
 from stepwatch.errors import DataError, MalformedFile, StepwatchError, UnknownRelease, UsageError
+from stepwatch.measure.suite import save_benchmarks
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -170,6 +173,32 @@ def test_a_commit_that_cannot_be_measured_says_why(
     with pytest.raises(kind) as caught:
         resolve_side("spoilt", good, "cpu")
     assert message in str(caught.value)
+
+
+def test_a_lock_that_goes_while_it_is_looked_at(tracker: Tracker, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sides, "read_lock", lambda _: None)
+    path = tracker.config.locks / "cpu" / "mini-1.0.txt"
+    assert "was removed while it was looked for" in refusal(tracker, str(path), DataError)
+
+
+def test_what_is_described_already_stays_when_a_commit_is_compared(repository: Tracker) -> None:
+    job, _ = prepared_notes(repository, "base", "base")
+    results = repository.root / "results"
+    results.mkdir()
+    save_benchmarks(job.suite, results, only_new=True)
+    path = results / "benchmarks.json"
+    described = json.loads(path.read_text())
+    described["spin.bench.Mini.track_loss"]["unit"] = "another"
+    del described["turn.bench.Mini.track_loss"]
+    path.write_text(json.dumps(described))
+    save_benchmarks(job.suite, results, only_new=True)
+    again = json.loads(path.read_text())
+    assert again["spin.bench.Mini.track_loss"]["unit"] == "another"
+    assert "turn.bench.Mini.track_loss" in again
+    for damaged in ("[1]", "{"):
+        path.write_text(damaged)
+        with pytest.raises(MalformedFile, match="not asv's benchmarks; remove it"):
+            save_benchmarks(job.suite, results, only_new=True)
 
 
 def test_what_names_nothing(repository: Tracker) -> None:

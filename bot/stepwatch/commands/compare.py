@@ -106,14 +106,14 @@ def command(  # noqa: PLR0913  one parameter per option
     seconds = config.compare_budget_seconds if budget is None else budget
     with watch_comparison() as progress:
         summary = run_comparison(prepared.job, policy, seconds, store=store, progress=progress)
-    report = _report(prepared, policy, summary, output, as_json=as_json)
+    report = write_report(prepared, policy, summary, output, as_json=as_json)
     if report is None or summary.stop == "interrupted":
         ctx.exit(EXIT_INTERRUPTED)
     if any(verdict.outcome in fail_on for verdict in report.verdicts):
         ctx.exit(EXIT_REGRESSED)
 
 
-def _report(
+def write_report(
     prepared: PreparedComparison, policy: Policy, summary: ComparisonSummary, output: Path, *, as_json: bool
 ) -> Report | None:
     """Judge what is on disk, write the report and show it; None: interrupted before there was anything.

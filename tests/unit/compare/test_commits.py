@@ -5,16 +5,13 @@ from __future__ import annotations
 import os
 import subprocess
 import time
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
 from stepwatch.errors import DataError, StorageFailed, UsageError
 from stepwatch.measure import commits
 from stepwatch.measure.commits import Commit, export, find_commit, has_uncommitted_changes, why_no_commit
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 def git(folder: Path, *arguments: str) -> str:
@@ -130,6 +127,21 @@ def test_a_place_that_cannot_be_written_to_is_named(repository: Path, tmp_path: 
     (tmp_path / "file").write_text("")
     with pytest.raises(StorageFailed, match=r"file/cache: Not a directory"):
         export(repository / "tracker", commit(repository, "old"), tmp_path / "file" / "cache")
+
+
+def test_of_two_exports_at_once_one_wins_and_both_go_on(
+    repository: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rename = Path.rename
+
+    def overtaken(self: Path, target: Path) -> Path:
+        (target / "suite").mkdir(parents=True)
+        return rename(self, target)
+
+    monkeypatch.setattr(Path, "rename", overtaken)
+    place = export(repository / "tracker", commit(repository, "old"), tmp_path / "cache")
+    assert place.is_dir()
+    assert [path.name for path in (tmp_path / "cache").iterdir()] == [place.name]
 
 
 def test_exports_of_long_ago_go_but_never_one_in_use(repository: Path, tmp_path: Path) -> None:
