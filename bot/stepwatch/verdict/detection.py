@@ -87,8 +87,12 @@ def calibrated(
         machine: whose sessions they are.
         calibration: None: nothing was ever calibrated there.
     """
-    tested = [place for place, verdict in enumerate(verdicts) if verdict.method not in _UNTESTED]
     sources = _sources(evidence, policy)
+    tested = [
+        place
+        for place, verdict in enumerate(verdicts)
+        if verdict.method not in _UNTESTED and verdict.benchmark in sources
+    ]
     known = _by_benchmark(calibration.records if calibration else ())
     rows = list(verdicts)
     used: list[CalibrationRecord] = []
@@ -129,12 +133,14 @@ class _Source:
 
 
 def _sources(evidence: Evidence, policy: Policy) -> Mapping[str, _Source]:
-    """By the public id, as rows write it."""
-    return {
-        shorten(f"{group.benchmark}.track_{metric}", NAME_LIMIT): _Source(group=group, metric=metric)
+    """By the public id, as rows write it; names that are alike once they are cut to fit stand for none."""
+    named = [
+        (shorten(f"{group.benchmark}.track_{metric}", NAME_LIMIT), _Source(group=group, metric=metric))
         for group in by_benchmark(evidence)
         for metric in judged_metrics(policy, evidence.accelerator)
-    }
+    ]
+    times = Counter(name for name, _ in named)
+    return {name: source for name, source in named if times[name] == 1}
 
 
 def _by_benchmark(records: Iterable[CalibrationRecord]) -> Mapping[str, list[CalibrationRecord]]:

@@ -153,3 +153,12 @@ def test_long_names_find_their_calibration() -> None:
     found = Calibration(records=[fitting], now=MEASURED)
     again = report_of(evidence(pairs(noisy(1.1, 8), benchmark=name)), STEP, calibration=found)
     assert again.verdicts[0].mde_source == "calibration"
+
+
+def test_names_that_are_alike_once_cut_get_no_figures() -> None:
+    long = f"{MLP} {'x' * 300}"
+    both = [*pairs(noisy(1.1, 8), benchmark=f"{long}a"), *pairs(noisy(1.0, 8), benchmark=f"{long}b")]
+    made = report_of(evidence(both), STEP)
+    assert len({row.benchmark for row in made.verdicts}) == 1
+    assert [row.mde for row in made.verdicts] == [None, None]
+    assert len({row.ratio for row in made.verdicts}) == 2, "each row keeps its own verdict"
