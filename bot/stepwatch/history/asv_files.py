@@ -112,7 +112,7 @@ def read_files(
     found = AsvFiles(keys=tables.keys, descriptions=tables.descriptions, files=files)
     if tables.added or len(files) < len(known.files):
         cache.save(found)
-    return found, _notes(faults)
+    return found, left_out(faults)
 
 
 def _entries(results: Path, machine: str) -> Iterator[tuple[str, str, int, int]]:
@@ -198,7 +198,8 @@ class _Tables:
         return index
 
 
-def _notes(faults: list[DataError]) -> tuple[str, ...]:
+def left_out(faults: list[DataError]) -> tuple[str, ...]:
+    """A note on files that could not be read; none where all could."""
     if not faults:
         return ()
     number = "1 file" if len(faults) == 1 else f"{len(faults)} files"

@@ -11,9 +11,9 @@ from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from stepwatch.errors import HistoryNotFound, MalformedFile, UsageError
+from stepwatch.errors import DataError, HistoryNotFound, MalformedFile, UsageError
 from stepwatch.history import google_benchmark, pytest_benchmark
-from stepwatch.history.asv_files import CACHE_KIND, AsvFiles
+from stepwatch.history.asv_files import CACHE_KIND, AsvFiles, left_out
 from stepwatch.history.asv_history import read_history
 from stepwatch.history.cache import Cache
 from stepwatch.history.runs import build_series, load_json
@@ -23,6 +23,7 @@ from stepwatch.history.series_jsonl import read_jsonl
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
+    from stepwatch.history.runs import Run
     from stepwatch.units import Direction
     from stepwatch.verdict.series import Series
 
@@ -97,8 +98,25 @@ def read_sources(
                 label = "standard input" if first == STANDARD_INPUT else first
                 points = None if progress is None else _points(progress)
                 return History(series=_TEXT_READERS[kind](stream, label, better=better, progress=points))
-    files = [file for path in paths for file in _run_files(Path(path))]
-    return History(series=build_series(map(_RUN_READERS[kind], files), better=better))
+    runs, faults = _runs(paths, _RUN_READERS[kind])
+    return History(series=build_series(runs, better=better), notes=left_out(faults))
+
+
+def _runs(paths: Sequence[str], read: Callable[[Path], Run]) -> tuple[list[Run], list[DataError]]:
+    """The runs in some files and folders; of a folder, what cannot be read is left out if anything can."""
+    runs: list[Run] = []
+    faults: list[DataError] = []
+    for path in map(Path, paths):
+        for file in _run_files(path):
+            try:
+                runs.append(read(file))
+            except DataError as error:
+                if not path.is_dir():
+                    raise
+                faults.append(error)
+    if not runs:
+        raise faults[0]
+    return runs, faults
 
 
 def _only_one(kind: Format, paths: Sequence[str]) -> None:
@@ -112,7 +130,11 @@ def _format_of_folder(folder: Path) -> Format:
         return Format.ASV
     if any(folder.glob("*/machine.json")):
         return Format.ASV
-    return _tool_of(_run_files(folder)[0])
+    files = _run_files(folder)
+    for file in files:
+        with contextlib.suppress(DataError):
+            return _tool_of(file)
+    return _tool_of(files[0])
 
 
 def _format_of_text(stream: io.BufferedReader[Any], path: str) -> Format:

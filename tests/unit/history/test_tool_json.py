@@ -175,3 +175,20 @@ def test_the_format_is_found_by_the_content(tmp_path: Path, text: str, kind: For
     path = tmp_path / "history"
     path.write_text(text)
     assert read(path)[0].values.tolist() == read(path, kind=kind)[0].values.tolist() == [1.0]
+
+
+def test_a_torn_file_in_a_folder_is_left_out_with_a_note(tmp_path: Path) -> None:
+    torn = tmp_path / "0000_torn.json"
+    torn.write_text('{"benchmarks": [')
+    good = pytest_run(tmp_path, 1, 1.0)
+    found = read_sources([str(tmp_path)], None, better=Direction.LOWER)
+    assert found.series[0].values.tolist() == [1.0]
+    (note,) = found.notes
+    assert note.startswith(f"1 file left out; {torn}:1:17: not JSON, perhaps truncated")
+    with pytest.raises(MalformedFile, match="0000_torn"):
+        read(good, torn)
+    good.unlink()
+    with pytest.raises(MalformedFile, match="0000_torn"):
+        read(tmp_path)
+    with pytest.raises(MalformedFile, match="0000_torn"):
+        read(tmp_path, kind=Format.GOOGLE_BENCHMARK)
