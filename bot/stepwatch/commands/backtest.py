@@ -26,9 +26,15 @@ import click
 @click.option(
     "--since",
     type=click.DateTime(["%Y-%m-%d"]),
+    metavar="YYYY-MM-DD",
     help="Only alerts from this day on; what older points show is known then.",
 )
-@click.option("--until", type=click.DateTime(["%Y-%m-%d"]), help="Forget all points after this day.")
+@click.option(
+    "--until",
+    type=click.DateTime(["%Y-%m-%d"]),
+    metavar="YYYY-MM-DD",
+    help="Forget all points after this day.",
+)
 @click.option("--bench", metavar="RE", help="Only series whose name this regular expression finds.")
 @click.option(
     "--step",
