@@ -43,12 +43,13 @@ def _describe_one(
     seen: Observations, found: Located, edges: tuple[int, int, int], settings: Settings
 ) -> ChangePoint:
     from stepwatch.stats.changepoint.evidence import weigh  # noqa: PLC0415  numba loads when needed
+    from stepwatch.stats.changepoint.robust import median  # noqa: PLC0415  the same
 
     low, k, high = edges
     evidence = weigh(found.z, found.r, low, k, high, found.inflation, found.limits)
     first, end = max(low, k - settings.window), min(high, k + settings.window)
-    before = float(np.median(seen.values[seen.point[first] : seen.point[k - 1] + 1]))
-    level = float(np.median(seen.values[seen.point[k] : seen.point[end - 1] + 1]))
+    before = median(seen.values[seen.point[first] : seen.point[k - 1] + 1])
+    level = median(seen.values[seen.point[k] : seen.point[end - 1] + 1])
     freedom = max(1.0, SPREAD_FREEDOM * min(seen.x.size, 2 * settings.noise_window))
     error = evidence.noise * math.sqrt(
         found.inflation * MEDIAN_VARIANCE * (1.0 / (k - first) + 1.0 / (end - k))
@@ -94,11 +95,13 @@ def _blame_range(
     steps in normal noise; the t likelihood gains less per point than the normal one, so 0.7 of it suffices
     (coverage measured: docs/explanation/change-points.md). Autocorrelation widens it.
     """
+    from stepwatch.stats.changepoint.robust import median  # noqa: PLC0415  numba loads when needed
+
     low, k, high = edges
     reach = 2 * settings.window
     first, last = max(low + 1, k - reach), min(high - 1, k + reach)
-    window = found.z[max(low, k - settings.window) : k], found.z[k : min(high, k + settings.window)]
-    before, after = (float(np.median(side)) for side in window)
+    before = median(found.z[max(low, k - settings.window) : k])
+    after = median(found.z[k : min(high, k + settings.window)])
     inside = found.z[first:last]
     gain = _surprise((inside - before) / noise) - _surprise((inside - after) / noise)
     cost = np.concatenate(([0.0], np.cumsum(gain)))
