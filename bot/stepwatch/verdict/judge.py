@@ -18,7 +18,7 @@ from stepwatch.stats import FEWEST_CALLED, FEWEST_SAME, e_bh, minimum_pairs
 from stepwatch.units import format_percent
 from stepwatch.verdict.drafts import Decision, Draft, draft_verdict
 from stepwatch.verdict.evidence import BenchmarkEvidence, Evidence, by_benchmark
-from stepwatch.verdict.measured import tested
+from stepwatch.verdict.measured import margins_of, tested
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -96,7 +96,7 @@ def _decide(row: Tested, *, rejected: bool, family: int, policy: Policy, worse: 
             reason=f"{'worse' if is_worse else 'better'} by more than the floor of "
             f"{format_percent(policy.floor)}",
         )
-    if row.pairs >= FEWEST_SAME and row.log_e_within >= -math.log(policy.alpha):
+    if row.pairs >= FEWEST_SAME and row.log_e_within >= margins_of(policy).log_same:
         return Decision(
             outcome=Outcome.UNCHANGED,
             reason=f"proven to lie within the minimal effect of {format_percent(policy.min_effect)}",

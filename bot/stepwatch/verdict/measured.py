@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from stepwatch.stats import intervals, log_e_beyond, log_e_within
+from stepwatch.stats import Margins, intervals, log_e_beyond, log_e_within
 from stepwatch.verdict.rows import exponential
 
 if TYPE_CHECKING:
@@ -42,10 +42,16 @@ class Tested:
     """Evidence that it is smaller than the minimal effect; minus infinity where the policy has none."""
 
 
+def margins_of(policy: Policy) -> Margins:
+    """What a policy asks of a row that is judged alone."""
+    return Margins(floor=policy.floor, min_effect=policy.min_effect, alpha=policy.alpha)
+
+
 def tested(tests: Sequence[PairedTest], policy: Policy) -> list[Tested]:
     """Ask every test of a report its questions."""
-    beyond = log_e_beyond(tests, math.log1p(policy.floor)).tolist()
-    margin = math.log1p(policy.min_effect)
+    margins = margins_of(policy)
+    beyond = log_e_beyond(tests, margins.log_floor).tolist()
+    margin = margins.log_min_effect
     within = log_e_within(tests, margin).tolist() if margin else [-math.inf] * len(tests)
     found = []
     for test, interval, out, inside in zip(

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from stepwatch.model import Outcome
-from stepwatch.stats import Margins, PairedTest, family_outcomes
+from stepwatch.stats import PairedTest, family_outcomes
 from stepwatch.stats.sequential import UNDECIDED, WITHIN
-from stepwatch.verdict.measured import tested
+from stepwatch.verdict.measured import margins_of, tested
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -57,8 +57,7 @@ def judge_recorded(
         budget_pairs: look at no more pairs of a benchmark than these.
     """
     rows = [np.array(one.differences[:budget_pairs], dtype=float) for one in recorded]
-    margins = Margins(floor=policy.floor, min_effect=policy.min_effect, alpha=policy.alpha)
-    ended = family_outcomes(rows, margins, corrected=corrected)
+    ended = family_outcomes(rows, margins_of(policy), corrected=corrected)
     used = ended.pairs.tolist()
     tests = [PairedTest.of(row[:n]) for row, n in zip(rows, used, strict=True)]
     return [
