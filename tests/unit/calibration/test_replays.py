@@ -6,13 +6,14 @@ import math
 
 import numpy as np
 import pytest
+from evidence_factory import evidence, pairs
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import binomtest, norm
 from stand_in_rules import MeanRule, TProcessRule
 
 from stepwatch.policy import Policy
-from stepwatch.stats import FEWEST_CALLED, FEWEST_SAME, PairedTest
+from stepwatch.stats import PairedTest
 from stepwatch.stats.calibration import (
     LARGEST_EFFECT,
     Detectable,
@@ -23,6 +24,7 @@ from stepwatch.stats.calibration import (
     power_at,
     replay,
 )
+from stepwatch.verdict import judge
 from stepwatch.verdict.rule import decision_rule
 
 PAIRS = 16
@@ -162,31 +164,32 @@ def test_a_rows_own_interval_says_what_so_many_such_pairs_find() -> None:
     assert detectable_by_interval(80.0, 0.1, pairs=9, floor=floor) is None, "beyond every number"
 
 
-def test_the_real_rule_ends_rows_as_the_scalar_test_does() -> None:
-    """Rows made up around the margins; a lone change among ten needs ten times the evidence."""
-    policy, family = Policy(), 10
+def test_the_rule_ends_rows_as_verdicts_do() -> None:
+    """A report after every pair: the first one that decides is where a replay stops."""
+    policy = Policy(metrics=("step_cpu",))
     rng = np.random.default_rng(3)
-    rows = rng.normal(rng.choice([0.0, 0.01, 0.03], 24)[:, None], 0.008, (24, 14))
-    found = decision_rule(policy, family=family)(rows)
-    assert {-1, 0, 1} >= set(found.direction.tolist())
+    rows = rng.normal(np.repeat([0.0, 0.01, 0.03], 4)[:, None], 0.008, (12, 12))
+    found = decision_rule(policy, family=1)(rows)
     assert found.unchanged.any()
     assert (found.direction > 0).any()
-    for row, direction, unchanged, pairs in zip(
+    for row, direction, unchanged, used in zip(
         rows, found.direction, found.unchanged, found.pairs, strict=True
     ):
-        looks = [_look(row[:n], policy, family) for n in range(1, row.size + 1)]
-        decided = next((place for place, look in enumerate(looks) if look), row.size - 1)
-        expected = {"above": (1, False), "below": (-1, False), "within": (0, True), "": (0, False)}
-        assert (int(direction), bool(unchanged)) == expected[looks[decided]]
-        assert pairs == decided + 1
+        outcomes = [_verdict(row[:n], policy) for n in range(1, row.size + 1)]
+        decided = next((n for n, one in enumerate(outcomes) if one != "inconclusive"), row.size - 1)
+        assert outcomes[decided] == (
+            "unchanged" if unchanged else {1: "regressed", -1: "improved", 0: "inconclusive"}[int(direction)]
+        )
+        assert used == decided + 1
 
 
-def _look(differences: np.ndarray, policy: Policy, family: int) -> str:
-    test = PairedTest.of(differences)
-    beyond = test.log_e_beyond(math.log1p(policy.floor)) >= math.log(family / policy.alpha)
-    if beyond and test.n >= FEWEST_CALLED:
-        return "above" if test.centre > 0 else "below"
-    within = test.log_e_within(math.log1p(policy.min_effect)) >= -math.log(policy.alpha)
-    if within and test.n >= FEWEST_SAME:
-        return "within"
-    return ""
+def _verdict(differences: np.ndarray, policy: Policy) -> str:
+    (verdict,) = judge(evidence(pairs(np.exp(differences).tolist())), policy)
+    return verdict.outcome
+
+
+def test_one_among_many_needs_more_evidence_to_be_called_and_no_more_to_be_unchanged() -> None:
+    rows = np.random.default_rng(3).normal(np.repeat([0.0, 0.03], 200)[:, None], 0.012, (400, 12))
+    alone, among = (decision_rule(Policy(), family=family)(rows) for family in (1, 100))
+    assert np.count_nonzero(among.direction) < np.count_nonzero(alone.direction)
+    assert np.all(among.unchanged[alone.unchanged])
