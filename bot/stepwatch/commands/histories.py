@@ -54,10 +54,13 @@ class Request:
         """Where what is found out about these files is kept: only histories of asv are worth it."""
         if not self.use_cache or len(self.files) > 1 or not Path(self.files[0]).is_dir():
             return None
-        base = os.environ.get("XDG_CACHE_HOME") or str(Path.home() / ".cache")
+        try:
+            base = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+        except RuntimeError:  # a user without a home, as in some containers
+            return None
         where = os.path.realpath(self.files[0])
         mark = hashlib.sha256(os.fsencode(where)).hexdigest()[:16]
-        return Path(base) / "stepwatch" / "history" / mark
+        return base / "stepwatch" / "history" / mark
 
 
 def detect_history(request: Request) -> tuple[list[SeriesChanges], tuple[str, ...]]:

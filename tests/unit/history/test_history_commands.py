@@ -166,6 +166,17 @@ def test_an_asv_directory_is_detected_once(apart: Path, monkeypatch: pytest.Monk
     assert len(looked) == 7
 
 
+def test_without_a_home_nothing_is_kept(apart: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def homeless() -> Path:
+        raise RuntimeError
+
+    results = fill(apart / "results", 8)
+    monkeypatch.delenv("XDG_CACHE_HOME")
+    monkeypatch.setattr(Path, "home", homeless)
+    assert "0 of 2 series changed" in run("changepoints", str(results)).stdout
+    assert not (apart.parent / "cache").exists()
+
+
 def test_executors_give_the_same_bytes(apart: Path) -> None:
     command = ["backtest", "--results", str(fill(apart / "results", 20)), "--json", "--no-cache"]
     serial = run(*command, "--executor", "serial").stdout_bytes
