@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
@@ -55,7 +54,12 @@ def sequential(
     return decisions.codes, decisions.pairs
 
 
-def family(differences: Floats, *, floor: float = 0.0025, alpha: float = 0.05) -> NDArray[np.bool_]:
-    """Which benchmarks of a report are called, shape (benchmarks, pairs) to (benchmarks,)."""
-    tests = [stats.PairedTest.of(row) for row in differences]
-    return stats.e_bh(stats.log_e_beyond(tests, math.log1p(floor)), alpha=alpha)
+def family(
+    differences: Floats, *, floor: float = 0.0025, min_effect: float = 0.02, alpha: float = 0.05
+) -> NDArray[np.bool_]:
+    """Which benchmarks of a report are called when all advance together, with e-BH after every pair.
+
+    Shape (benchmarks, pairs) to (benchmarks,).
+    """
+    margins = stats.Margins(floor=floor, min_effect=min_effect, alpha=alpha)
+    return np.abs(stats.family_outcomes(list(differences), margins, corrected=True).codes) == 1

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import ast
 import hashlib
 import json
 import os
 from importlib.metadata import version
-from inspect import getsourcefile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import stepwatch
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from stats_bench.plan import Piece, Value
 
 HERE = Path(__file__).resolve().parent
@@ -41,13 +43,28 @@ def _digest_of(paths: list[Path]) -> str:
     return digest.hexdigest()
 
 
+def code_of(function: Callable[..., Value]) -> str:
+    """The code of a function and, of its module, of all that it needs: wording a page changes no value."""
+    tree = ast.parse(Path(function.__code__.co_filename).read_text())
+    defined: dict[str, ast.stmt] = {}
+    for node in tree.body:
+        targets = node.targets if isinstance(node, ast.Assign) else [getattr(node, "target", None)]
+        names = [getattr(node, "name", None), *(getattr(target, "id", None) for target in targets)]
+        defined.update({name: node for name in names if name})
+    needed, waiting = set(), {function.__name__}
+    while waiting:
+        needed.add(name := waiting.pop())
+        used = {node.id for node in ast.walk(defined[name]) if isinstance(node, ast.Name)}
+        waiting |= (used & defined.keys()) - needed
+    return "\n".join(ast.unparse(defined[name]) for name in sorted(needed))
+
+
 def fingerprint(piece: Piece) -> str:
     """Changes whenever the value of the piece could: its code, what it measures, its arguments.
 
     The code of a peer's piece is the bench alone, so work on stepwatch does not repeat the slow peers.
     """
-    source = getsourcefile(piece.function)
-    paths = [HERE / name for name in SHARED] + ([Path(source)] if source else [])
+    paths = [HERE / name for name in SHARED]
     base = piece.subject.split(" ", maxsplit=1)[0]
     if base in PARTS:
         paths += [path for part in PARTS[base] for path in sorted(OURS.glob(part))]
@@ -55,7 +72,8 @@ def fingerprint(piece: Piece) -> str:
     else:
         paths += sorted((HERE / "peers").glob("*.py"))
     versions = ["numpy", "scipy", *([DISTRIBUTIONS[base]] if base in DISTRIBUTIONS else [])]
-    text = [_digest_of(paths), piece.key, repr(sorted(piece.arguments.items())), *map(version, versions)]
+    arguments = repr(sorted(piece.arguments.items()))
+    text = [_digest_of(paths), code_of(piece.function), piece.key, arguments, *map(version, versions)]
     return hashlib.sha256("\0".join(text).encode()).hexdigest()
 
 

@@ -70,6 +70,13 @@ def test_a_changed_argument_or_subject_is_measured_anew(tmp_path: Path) -> None:
         assert store.Store(tmp_path, "table").get(other) == (False, None)
 
 
+def test_code_is_what_a_function_needs_and_no_more() -> None:
+    code = store.code_of(work)
+    assert "KeyboardInterrupt" in code
+    assert "calls: list[int] = []" in code
+    assert "def test_" not in code
+
+
 def test_a_damaged_file_is_an_empty_one(tmp_path: Path) -> None:
     for damage in ("{", "[]", '{"1": 3}', ""):
         (tmp_path / "table.json").write_text(damage)

@@ -53,7 +53,7 @@ def pieces(plan: Plan) -> list[Piece]:
                     key=f"{name}/{scenario}/{effect}",
                     subject="ours-pairs",
                     function=our_outcomes,
-                    arguments={**cell, "floor": floor, "repetitions": plan.pick(4000, 500)},
+                    arguments={**cell, "floor": floor, "repetitions": plan.pick(2000, 500)},
                 )
                 for name, (floor, _) in OURS.items()
             ]
@@ -95,7 +95,7 @@ def section(plan: Plan, values: dict[str, Value]) -> Section:
     spread = metrics.binomial_interval(25, 500)
     text = f"""\
 {SESSIONS} adjacent pairs of sessions, 10 iterations each; A/A rate, then power at the effects named.
-{plan.pick(4000, 500)} repetitions for stepwatch, {plan.pick(500, 50)} for the others (a rate of .05 in 500 is
+{plan.pick(2000, 500)} repetitions for stepwatch, {plan.pick(500, 50)} for the others (a rate of .05 in 500 is
 known to {between(spread, ".3f")}). stepwatch looks after every pair and may stop early; the others look once.
 
 """

@@ -33,7 +33,9 @@ def score(
 
 
 def _series(plan: Plan, method: str) -> int:
-    return plan.pick(500, 100) if method == methods.OURS else plan.pick(60, 8)
+    if method == methods.OURS:
+        return plan.pick(500, 100)
+    return plan.pick(12, 4) if method == "pelt" else plan.pick(60, 8)
 
 
 def pieces(plan: Plan) -> list[Piece]:
