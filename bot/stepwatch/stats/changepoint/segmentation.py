@@ -13,6 +13,9 @@ if TYPE_CHECKING:
 
     from stepwatch.stats.changepoint.compiling import Floats, Ints
 
+TIE = 1e-9
+"""Costs nearer than this are equal: bounded costs tie often, and rounding must not decide."""
+
 
 @compiled
 def partition(z: Floats, may_cut: NDArray[np.bool_], levels: Floats, penalty: float, bound: float) -> Ints:
@@ -43,14 +46,14 @@ def partition(z: Floats, may_cut: NDArray[np.bool_], levels: Floats, penalty: fl
         best = 0
         for j in range(count):
             value = cost[j]
-            if value > reopen:
+            if value > reopen + TIE:
                 value = reopen
                 start[j] = t
             distance = z[t] - levels[j]
             distance *= distance
             value += min(distance, bound)
             cost[j] = value
-            if value < total:
+            if value < total - TIE:
                 total = value
                 best = j
         last[t + 1] = start[best]

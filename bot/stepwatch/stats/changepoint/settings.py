@@ -25,7 +25,7 @@ class Settings:
     """Points on either side that the tests may use."""
     noise_window: int = 60
     """Points on either side from which the local noise is estimated."""
-    contrast: float = 0.85
+    contrast: float = 1.0
     """Least step, in noise."""
     min_effect: float = 0.01
     """Least relative step."""
