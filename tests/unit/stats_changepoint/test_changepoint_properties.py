@@ -116,7 +116,7 @@ def test_quiet_histories_stay_quiet(kind: str) -> None:
 @pytest.mark.parametrize(("kind", "least"), [("iid", 0.95), ("t3", 0.85), ("ar1", 0.75), ("spikes", 0.97)])
 def test_steps_of_two_percent_are_found(kind: str, least: float) -> None:
     found = true = 0
-    for values, at in generators.steps(kind, 0.02, np.random.default_rng(72), series=25):
+    for values, at in generators.steps(kind, 0.02, np.random.default_rng(72), series=60):
         indices = places(values)
         found += sum(any(abs(k - index) <= 5 for index in indices) for k in at)
         true += len(at)

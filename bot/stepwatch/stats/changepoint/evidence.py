@@ -35,6 +35,7 @@ class Limits(NamedTuple):
     movement_reach: int
     movement: float
     rank_z: float
+    brief_discount: float
     rank_inflation: float
     mean_z: float
     long_discount: float
@@ -229,7 +230,9 @@ def strength(evidence: Evidence, limits: Limits) -> float:
     weakest = evidence.step / (limits.contrast * evidence.noise)
     weakest = min(weakest, evidence.step / limits.min_effect)
     weakest = min(weakest, evidence.mean_z / (limits.mean_z * (1.0 - limits.long_discount * lasting)))
-    weakest = min(weakest, evidence.rank_z / limits.rank_z)
+    # A few points cannot rank higher than their number allows, however clear the step.
+    brief = min(max((6.0 - evidence.shorter) / 2.0, 0.0), 1.0)
+    weakest = min(weakest, evidence.rank_z / (limits.rank_z * (1.0 - limits.brief_discount * brief)))
     if evidence.movement > 0.0:
         weakest = min(weakest, evidence.step / (limits.movement * evidence.movement))
     return weakest

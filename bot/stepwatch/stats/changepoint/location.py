@@ -109,6 +109,7 @@ def limits_of(settings: Settings, effect: float, *, sampled: bool) -> Limits:
         movement_reach=settings.movement_reach,
         movement=settings.movement,
         rank_z=settings.rank_z,
+        brief_discount=settings.brief_discount,
         rank_inflation=settings.rank_inflation,
         mean_z=settings.mean_z,
         long_discount=settings.long_discount,

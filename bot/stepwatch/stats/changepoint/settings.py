@@ -15,7 +15,7 @@ class Settings:
 
     penalty: float = 3.5
     """A change costs `penalty * ln n` squared noise units in the first partition."""
-    bound: float = 2.6
+    bound: float = 3.0
     """No point costs more than one this many noise units away from its level."""
     levels: int = 100
     """Size of the grid of levels."""
@@ -34,7 +34,9 @@ class Settings:
     long_discount: float = 0.1
     """... and by what share less for a level of 30 points or more."""
     rank_z: float = 3.1
-    """Least rank-sum z."""
+    """Least rank-sum z of a level of six points or more..."""
+    brief_discount: float = 0.1
+    """... and by what share less for one of four or fewer, half of it for five."""
     rank_inflation: float = 0.25
     """The rank-sum z is divided by the autocorrelation inflation to this power."""
     inflation_limit: float = 5.0
@@ -53,7 +55,7 @@ class Settings:
     """Points on either side from which a slope is estimated."""
     line_window: int = 60
     """Points on either side in which a straight line competes with the step."""
-    line_margin: float = 4.0
+    line_margin: float = 2.0
     """By how many squared noise units the line must win."""
     min_run: int = 3
     """Least number of points of a level."""
