@@ -12,7 +12,7 @@ import click
 @click.command()
 @click.option(
     "--results",
-    type=click.Path(path_type=Path),
+    type=click.Path(),
     required=True,
     metavar="DIR",
     help="A results directory of asv, of any project.",
@@ -53,7 +53,7 @@ import click
 @click.option("--no-cache", is_flag=True, help="Read and replay everything again.")
 def command(  # noqa: PLR0913  one parameter per option
     *,
-    results: Path,
+    results: str,
     policy: Path | None,
     since: datetime | None,
     until: datetime | None,
@@ -81,7 +81,7 @@ def command(  # noqa: PLR0913  one parameter per option
     from stepwatch.verdict.backtest import backtest_as_json
 
     request = Request(
-        files=(str(results),),
+        files=(results,),
         kind="asv",
         better="lower",
         bench=bench,

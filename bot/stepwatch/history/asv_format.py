@@ -25,6 +25,8 @@ _COLUMNS = frozenset({"result", "params", "version", "started_at", "duration", "
 _FIRST_COLUMNS = ["result", "params", "version"]
 _COMBINATIONS_LIMIT = 100_000
 _SHORT = 40
+_FIRST_DATE_MS, _LAST_DATE_MS = -62_135_596_800_000, 253_402_300_800_000
+"""The years 1 to 9999."""
 
 
 class ResultShape(msgspec.Struct, frozen=True, kw_only=True):
@@ -82,6 +84,7 @@ def decode_rows(path: Path, data: bytes) -> Rows:
     try:
         found = _FAST.decode(data)
         if found.version == RESULT_VERSION and found.result_columns[:3] == _FIRST_COLUMNS:
+            check_date(path, found.date)
             for name, row in found.results.items():
                 check_count(path, name, row.result, combinations(path, name, row.parameters))
             return found
@@ -123,7 +126,18 @@ def decode_result(path: Path, data: bytes) -> ResultShape:
         raise MalformedFile(
             path, f"unknown column {unknown[0]!r}", place="result_columns", next_step=NEXT_STEP
         )
+    check_date(path, shape.date)
     return shape
+
+
+def check_date(path: Path, milliseconds: float) -> None:
+    """Refuse what no calendar has (NaN too): such a file has no place in the order of time.
+
+    Raises:
+        MalformedFile: before the year 1 or after 9999.
+    """
+    if not _FIRST_DATE_MS <= milliseconds < _LAST_DATE_MS:
+        raise MalformedFile(path, f"{milliseconds:g} is no date", place="date", next_step=NEXT_STEP)
 
 
 def row_columns(path: Path, shape: ResultShape, name: str, row: list[Any]) -> dict[str, Any]:

@@ -63,7 +63,7 @@ def read_history(
         `#` and a digest.
 
     Raises:
-        HistoryNotFound: no result file here.
+        HistoryNotFound: no result file here, or none with a benchmark in it.
         MalformedFile, UnsupportedSchema: no result file, or `benchmarks.json`, can be read.
     """
     results, machines = _machines(folder)
@@ -72,6 +72,8 @@ def read_history(
     dates = np.array([file.date for file in found.files])
     known = read_benchmarks(results)
     lines = _lines(found)
+    if not lines:
+        raise HistoryNotFound(results, "its result files hold no benchmark; run `asv run` first")
     many = len({(line.machine, line.environment) for line in lines}) > 1
     series = []
     for name, line in _named(lines, dates, with_place=many):
@@ -111,6 +113,8 @@ def _lines(found: AsvFiles) -> list[_Line]:
     values = np.concatenate([np.frombuffer(files[index].values, dtype=np.float64) for index in order])
     codes = place_of[owner] * max(len(found.keys), 1) + np.concatenate(keys)
     by_code = np.argsort(codes, kind="stable")
+    if not by_code.size:
+        return []
     unique, starts = np.unique(codes[by_code], return_index=True)
     named = list(places)
     lines = []

@@ -82,7 +82,8 @@ class Collector:
         if not builder.agrees(point.unit, point.direction):
             refuse(self._label, point.line, _disagreement(builder, point))
         if not point.revision or "\0" in point.revision:
-            refuse(self._label, point.line, "the revision is empty")
+            why = "holds a NUL byte" if point.revision else "is empty"
+            refuse(self._label, point.line, f"the revision {why}")
         if point.value is None and point.samples:
             refuse(self._label, point.line, "samples without a value: give their median as the value")
         refusal = builder.add(point.revision, point.value, point.samples)
@@ -130,7 +131,8 @@ class Collector:
 
     def _new(self, point: Point) -> SeriesBuilder:
         if not point.series.strip() or "\0" in point.series:
-            refuse(self._label, point.line, "the series has no name")
+            why = "name holds a NUL byte" if point.series.strip() else "has no name"
+            refuse(self._label, point.line, f"the series {why}")
         if point.direction and parse_direction(point.direction) is None:
             refuse(self._label, point.line, f"direction {point.direction[:40]!r} is neither lower nor higher")
         return SeriesBuilder(point.series, unit=point.unit, direction=point.direction, otherwise=self._better)

@@ -11,11 +11,12 @@ import contextlib
 import os
 import re
 import signal
+import threading
 from collections import deque
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
-from multiprocessing import active_children, get_context
+from multiprocessing import active_children, get_context, parent_process
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from stepwatch.errors import DataError, UsageError
@@ -146,6 +147,15 @@ def _pool(count: int) -> Iterator[_Processes]:
 
 def _start_worker() -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    threading.Thread(target=_leave_with_parent, daemon=True).start()
+
+
+def _leave_with_parent() -> None:
+    """End this worker when we are killed: nobody is left to tell it that there is no more work."""
+    parent = parent_process()
+    if parent is not None:
+        parent.join()
+        os._exit(1)
 
 
 @contextlib.contextmanager

@@ -99,6 +99,8 @@ def _decoded(decoder: msgspec.json.Decoder[_Line], text: bytes, path: str, numbe
 
 def _add(found: dict[str, _Benchmark], line: _Line, path: str, number: int) -> None:
     """Put one pair where it belongs."""
+    if not line.benchmark.strip():
+        raise MalformedFile(path, "the benchmark has no name", place=str(number))
     if line.better and line.direction and line.better != line.direction:
         raise MalformedFile(path, "`better` and `direction` contradict each other", place=str(number))
     traits = Direction(line.better or line.direction or "lower"), line.unit

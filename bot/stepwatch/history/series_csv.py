@@ -141,7 +141,9 @@ class _Table:
         except ValueError:
             return None
         values = np.array(numbers)
-        if np.count_nonzero(np.isnan(values)) != missing or not all(columns[self._revision]):
+        if np.count_nonzero(np.isnan(values)) != missing or "_" in "".join(texts):
+            return None
+        if not all(columns[self._revision]) or "\0" in "".join(columns[self._revision]):
             return None
         nothing = ("",) * len(rows)
         return Columns(
@@ -169,7 +171,7 @@ class _Table:
 def _number(text: str, label: str, line: int) -> float | None:
     """A number, perhaps infinite; None for an empty field."""
     try:
-        number = float(text)
+        number = float(text.replace("_", "?"))  # float() would pass over it
     except ValueError:
         if not text.strip():
             return None

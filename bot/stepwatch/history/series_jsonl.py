@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import codecs
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -38,7 +39,8 @@ def read_jsonl(
     """
     decoder = msgspec.json.Decoder(_Line)
     collector = Collector(label, better, progress)
-    for number, line in enumerate(stream, start=1):
+    for number, raw in enumerate(stream, start=1):
+        line = raw.removeprefix(codecs.BOM_UTF8) if number == 1 else raw
         if not line.strip():
             continue
         try:

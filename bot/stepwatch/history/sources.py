@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import contextlib
 import io
 import json
@@ -32,6 +33,8 @@ if TYPE_CHECKING:
 
 STANDARD_INPUT = "-"
 _PEEK = 1 << 16
+_LONGEST_LINE = 1 << 24
+"""Bytes; a line of points is shorter, also one with the samples of many sessions."""
 
 
 class Format(StrEnum):
@@ -79,10 +82,11 @@ def read_sources(
 
     Raises:
         HistoryNotFound: nothing is there.
-        UsageError: several paths of a format that is one file.
+        UsageError: several paths of a format that is one file, no path, or standard input as a file of runs.
         MalformedFile, UnsupportedSchema: it is not what it should be.
     """
     first = paths[0]
+    _usable(paths, kind)
     if first != STANDARD_INPUT and Path(first).is_dir():
         kind = kind or _format_of_folder(Path(first))
     if kind is Format.ASV:
@@ -92,14 +96,17 @@ def read_sources(
         return History(series=series, notes=notes)
     if kind not in _RUN_READERS:
         with _opened(first) as stream:
-            kind = kind or _format_of_text(stream, first)
+            label = "standard input" if first == STANDARD_INPUT else first
+            kind = kind or _format_of_text(stream, first, label)
             if kind in _TEXT_READERS:
                 _only_one(kind, paths)
-                label = "standard input" if first == STANDARD_INPUT else first
                 points = None if progress is None else _points(progress)
                 return History(series=_TEXT_READERS[kind](stream, label, better=better, progress=points))
     runs, faults = _runs(paths, _RUN_READERS[kind])
-    return History(series=build_series(runs, better=better), notes=left_out(faults))
+    series = build_series(runs, better=better)
+    if not series:
+        raise HistoryNotFound(first, "no run has a benchmark in it")
+    return History(series=series, notes=left_out(faults))
 
 
 def _runs(paths: Sequence[str], read: Callable[[Path], Run]) -> tuple[list[Run], list[DataError]]:
@@ -117,6 +124,13 @@ def _runs(paths: Sequence[str], read: Callable[[Path], Run]) -> tuple[list[Run],
     if not runs:
         raise faults[0]
     return runs, faults
+
+
+def _usable(paths: Sequence[str], kind: Format | None) -> None:
+    if "" in paths:  # which would be this folder; more likely a variable is not set
+        raise UsageError("an empty FILE; give a file or a directory, `.` for this one")
+    if STANDARD_INPUT in paths and kind is not None and kind not in _TEXT_READERS:
+        raise UsageError(f"standard input is {' or '.join(_TEXT_READERS)}; give {kind} as files")
 
 
 def _only_one(kind: Format, paths: Sequence[str]) -> None:
@@ -137,15 +151,24 @@ def _format_of_folder(folder: Path) -> Format:
     return _tool_of(files[0])
 
 
-def _format_of_text(stream: io.BufferedReader[Any], path: str) -> Format:
+def _format_of_text(stream: io.BufferedReader[Any], path: str, label: str) -> Format:
     """The format of a file, by how it begins."""
-    start = stream.peek(_PEEK)[:_PEEK].removeprefix(b"\xef\xbb\xbf").lstrip()
+    start = stream.peek(_PEEK)[:_PEEK].removeprefix(codecs.BOM_UTF8).lstrip()
+    if b"\0" in start:
+        raise MalformedFile(
+            label, "a binary file", next_step="give CSV, JSON Lines, or a benchmark tool's JSON"
+        )
     if not start.startswith((b"{", b"[")):
         return Format.CSV
+    if path == STANDARD_INPUT or not stream.seekable():  # a pipe cannot be read twice, as runs are
+        return Format.JSONL
+    stream.seek(stream.peek(_PEEK)[:_PEEK].find(start[:1]))
+    first_line = stream.readline(_LONGEST_LINE)
+    stream.seek(0)
     with contextlib.suppress(ValueError, RecursionError):
-        if "series" in json.loads(start.partition(b"\n")[0]):
+        if "series" in json.loads(first_line):
             return Format.JSONL
-    return Format.JSONL if path == STANDARD_INPUT else _tool_of(Path(path))
+    return _tool_of(Path(path))
 
 
 def _tool_of(path: Path) -> Format:

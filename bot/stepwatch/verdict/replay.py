@@ -12,7 +12,7 @@ from stepwatch.verdict.changes import LEAST_POINTS, least_observations
 from stepwatch.verdict.series import observations
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Sequence
 
     from numpy.typing import NDArray
 
@@ -61,8 +61,8 @@ class Raised:
 def replay(job: Job, *, settings: Settings, step: int = 1) -> tuple[Raised, ...]:
     """Run the detector again for every new point, on the points up to it and no others.
 
-    A change more than `MARGIN` points from every change seen before is raised, once and for all. A missing
-    point is no occasion to look.
+    A change that is none of those seen before (`newcomers`) is raised, once and for all. A missing point is
+    no occasion to look.
 
     Args:
         job: the series.
@@ -77,16 +77,29 @@ def replay(job: Job, *, settings: Settings, step: int = 1) -> tuple[Raised, ...]
     known = [change.index for change in job.look(int(before[-1]), settings).changes] if before.size else []
     raised: list[Raised] = []
     for end in occasions(job, settings=settings, step=step):
-        for change in job.look(end, settings).changes:
-            if is_new(change.index, known):
-                known.append(change.index)
-                raised.append(Raised(at=end - 1, change=change))
+        for change in newcomers(job.look(end, settings).changes, known):
+            known.append(change.index)
+            raised.append(Raised(at=end - 1, change=change))
     return tuple(raised)
 
 
-def is_new(index: int, known: Iterable[int]) -> bool:
-    """Whether a place is none of the known ones."""
-    return all(abs(index - place) > MARGIN for place in known)
+def newcomers(changes: Sequence[ChangePoint], known: Sequence[int]) -> list[ChangePoint]:
+    """The changes that no known place accounts for; each accounts for the nearest one within `MARGIN` only.
+
+    So two steps that are close together are two, as soon as the detector shows both.
+    """
+    pairs = sorted(
+        (abs(change.index - place), one, other)
+        for one, change in enumerate(changes)
+        for other, place in enumerate(known)
+        if abs(change.index - place) <= MARGIN
+    )
+    seen, taken = set(), set()
+    for _, one, other in pairs:
+        if one not in seen and other not in taken:
+            seen.add(one)
+            taken.add(other)
+    return [change for one, change in enumerate(changes) if one not in seen]
 
 
 def occasions(job: Job, *, settings: Settings, step: int) -> list[int]:

@@ -276,3 +276,23 @@ def test_two_runs_at_once_leave_a_good_cache(results: Path, tmp_path: Path) -> N
     assert held is not None
     assert len(held.files) == 4
     assert sorted(path.name for path in tmp_path.iterdir()) == ["points", "results"]
+
+
+@pytest.mark.parametrize("fast", [True, False])
+@pytest.mark.parametrize("date", [math.nan, math.inf, -1e18, 1e20])
+def test_a_date_that_no_calendar_has_gives_no_place_in_time(
+    tmp_path: Path, date: float, *, fast: bool
+) -> None:
+    for number in (1, 2, 3):
+        path = save_commit(tmp_path, number, {"b.time_x": 1.0 if fast else math.nan})
+    shape = json.loads(path.read_text())
+    path.write_text(json.dumps(shape | {"date": date}))
+    series, (note,) = read_history(tmp_path, NOWHERE)
+    assert [len(one.values) for one in series] == [2]
+    assert note.startswith(f"1 file left out; {path}:date: {date:g} is no date")
+
+
+def test_files_without_any_benchmark_are_no_history(tmp_path: Path) -> None:
+    save_commit(tmp_path, 1, {})
+    with pytest.raises(HistoryNotFound, match="hold no benchmark"):
+        read_history(tmp_path, NOWHERE)

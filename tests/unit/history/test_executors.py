@@ -6,8 +6,12 @@ import builtins
 import os
 import signal
 import socket
+import subprocess
+import sys
+import time
 from concurrent.futures import Future
 from functools import partial
+from pathlib import Path
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
@@ -77,6 +81,43 @@ def test_a_killed_worker_process_is_one_line() -> None:
         open_executor(Choice(kind="processes", processes=2), 0) as executor,
     ):
         list(executor.run(die, range(6)))
+
+
+_POOL_UNTIL_KILLED = """
+import os, sys, time
+from stepwatch.history.executors import Choice, open_executor
+
+def pid(_):
+    return os.getpid()
+
+if __name__ == "__main__":
+    with open_executor(Choice(kind="processes", processes=1), 0) as executor:
+        print(*executor.run(pid, [0]), flush=True)
+        time.sleep(600)
+"""
+
+
+def test_no_worker_outlives_a_kill(tmp_path: Path) -> None:
+    script = tmp_path / "pool.py"
+    script.write_text(_POOL_UNTIL_KILLED)
+    with subprocess.Popen([sys.executable, str(script)], stdout=subprocess.PIPE, text=True) as parent:
+        assert parent.stdout is not None
+        worker = int(parent.stdout.readline())
+        parent.kill()
+    for _ in range(300):
+        if _is_gone(worker):
+            return
+        time.sleep(0.1)
+    os.kill(worker, signal.SIGKILL)
+    pytest.fail("the worker went on without its parent")
+
+
+def _is_gone(pid: int) -> bool:
+    """Whether there is no such process, or only what is left of it until somebody reaps it."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "Z"
+    except FileNotFoundError:
+        return True
 
 
 def test_only_a_bounded_number_of_batches_is_under_way() -> None:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import io
 import json
+import os
 import re
 import sys
+import threading
 import time
 from pathlib import Path
 from typing import Any
@@ -94,6 +96,25 @@ def test_standard_input_and_direction(apart: Path) -> None:
     assert again["series"]["a"][0]["revision"] == "30"
 
 
+def test_json_lines_are_known_by_a_first_line_of_any_length_and_from_a_pipe(apart: Path) -> None:
+    point = {"series": "a", "samples": [1.0] * 20_000, "revision": 1, "value": 1.0}
+    (apart / "wide.dat").write_bytes(msgspec.json.encode(point) + b"\n" + msgspec.json.encode(point))
+    assert run("changepoints", "wide.dat", "--json").return_value in (None, 0)
+    os.mkfifo(apart / "pipe")
+
+    def write_slowly() -> None:
+        with (apart / "pipe").open("wb", buffering=0) as pipe:
+            pipe.write(b'{"series": "a", ')
+            time.sleep(0.2)
+            pipe.write(b'"revision": 1, "value": 1}\n')
+
+    writer = threading.Thread(target=write_slowly)
+    writer.start()
+    found = json.loads(run("changepoints", "pipe", "--json").stdout)
+    writer.join()
+    assert found["too_short"] == ["a"]
+
+
 @pytest.mark.parametrize(("asked", "code"), [("worse", 1), ("better", 0), ("drift", 0), ("too-short", 1)])
 def test_exit_code_only_when_asked(apart: Path, asked: str, code: int) -> None:
     path = table(apart, a=STEP, one=[1.0])
@@ -120,6 +141,10 @@ def test_series_are_chosen_by_a_pattern(apart: Path) -> None:
         (["changepoints", "bad.csv"], "bad.csv:2: 'x' is not a number; nothing was judged", 3),
         (["changepoints", "bad.csv", "--executor", "gpu"], "--executor 'gpu': give serial, processes", 2),
         (["changepoints", "bad.csv", "--policy", "bad.toml"], "bad.toml:2: history.min_points: ", 2),
+        (["changepoints", ""], "an empty FILE; give a file or a directory", 2),
+        (["backtest", "--results", ""], "an empty FILE; give a file or a directory", 2),
+        (["changepoints", "-", "--format", "asv"], "standard input is csv or jsonl; give asv as files", 2),
+        (["changepoints", "/dev/zero"], "/dev/zero: a binary file; give CSV, JSON Lines", 3),
         (["backtest", "--results", "none"], "none: no results here; give a results folder of asv", 3),
     ],
 )

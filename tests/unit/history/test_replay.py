@@ -12,11 +12,11 @@ from history_scenarios import DAY, FASTER, SLOWER, series
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from stepwatch.stats.changepoint import DEFAULT, Detection, detect
+from stepwatch.stats.changepoint import DEFAULT, ChangePoint, Detection, detect
 from stepwatch.units import Direction
 from stepwatch.verdict.backtest import judge_alerts, total
 from stepwatch.verdict.changes import Turn, describe_changes, least_observations
-from stepwatch.verdict.replay import MARGIN, Job, Raised, occasions, replay
+from stepwatch.verdict.replay import MARGIN, Job, Raised, newcomers, occasions, replay
 
 
 def job(values: list[float], **changes: int) -> Job:
@@ -47,6 +47,24 @@ def test_replay_is_the_detector_on_every_prefix(values: list[float]) -> None:
     found = [(one.at, one.change.index) for one in replay(job(values), settings=DEFAULT)]
     assert found == brute(values)
     assert len(found) == {60: 0, 80: 1, 120: 2}[len(values)]
+
+
+@pytest.mark.parametrize("last", [300.0, 100.0])
+def test_two_steps_close_together_are_two_alerts(last: float) -> None:
+    exact = Job(np.repeat([100.0, 200.0, last], [10, MARGIN - 1, 20]), None, True)
+    found = [(one.change.index, one.change.level) for one in replay(exact, settings=DEFAULT)]
+    assert found == [(10, 200.0), (10 + MARGIN - 1, last)]
+
+
+def test_a_known_place_accounts_for_the_nearest_change_within_the_margin() -> None:
+    def at(*places: int) -> list[ChangePoint]:
+        return [dataclasses.replace(SLOWER, index=place) for place in places]
+
+    assert newcomers(at(20, 24), [24]) == at(20)
+    assert newcomers(at(20, 24), [19, 26]) == []
+    assert newcomers(at(20), [20 + MARGIN]) == []
+    assert newcomers(at(20), [20 + MARGIN + 1]) == at(20)
+    assert newcomers(at(20, 24), []) == at(20, 24)
 
 
 @given(st.integers(20, 79), st.lists(st.floats(0.5, 2.0), max_size=30))

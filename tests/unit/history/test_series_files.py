@@ -164,6 +164,9 @@ def test_levels_below_zero_and_repeated_revisions_are_noted() -> None:
         (f"{HEADER},unit\na,1,1e300,GiB\n", "f.csv:2: 1e+300 GiB is too large"),
         (f"{HEADER}\n,1,1\n", "f.csv:2: the series has no name"),
         (f"{HEADER}\na,,1\n", "f.csv:2: the revision is empty"),
+        (f"{HEADER}\na,1\0,1\n", "f.csv:2: the revision holds a NUL byte"),
+        (f"{HEADER}\na\0,1,1\n", "f.csv:2: the series name holds a NUL byte"),
+        (f"{HEADER}\na,1,1_000\n", "f.csv:2: '1_000' is not a number"),
         (f'{HEADER}\na,1,"2\n', "f.csv:2: not CSV: unexpected end of data"),
         (b"\xff\xfe\x00", "f.csv: not UTF-8 text; give CSV, JSON Lines"),
         (b"\x00\x01,b\n", "f.csv: a binary file"),
@@ -191,6 +194,12 @@ def test_faults_of_json_lines(line: str, message: str) -> None:
     with pytest.raises(MalformedFile) as caught:
         read_jsonl(io.BytesIO(data), "f.jsonl", better=Direction.LOWER)
     assert str(caught.value).startswith(f"f.jsonl:3: {message}")
+
+
+def test_a_byte_order_mark_is_no_fault_of_json_lines() -> None:
+    data = b'\xef\xbb\xbf{"series": "a", "revision": 1, "value": 1}\n'
+    (one,) = read_jsonl(io.BytesIO(data), "f.jsonl", better=Direction.LOWER)
+    assert one.values.tolist() == [1.0]
 
 
 def test_progress_is_told_in_long_files() -> None:

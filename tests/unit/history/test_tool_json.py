@@ -192,3 +192,9 @@ def test_a_torn_file_in_a_folder_is_left_out_with_a_note(tmp_path: Path) -> None
         read(tmp_path)
     with pytest.raises(MalformedFile, match="0000_torn"):
         read(tmp_path, kind=Format.GOOGLE_BENCHMARK)
+
+
+def test_runs_without_any_benchmark_are_no_history(tmp_path: Path) -> None:
+    pytest_run(tmp_path, 1, 1.0, benchmarks=[])
+    with pytest.raises(HistoryNotFound, match="no run has a benchmark in it"):
+        read(tmp_path)

@@ -176,6 +176,7 @@ GOOD = json.dumps(line("a", 0, 1.0))
         (json.dumps(line("a", 1, 1.0) | {"pair": 1.5}) + "\n", ":1: Expected `int`, got `float` in `pair`"),
         (json.dumps(line("a", 1, 1.0) | {"pair": True}) + "\n", ":1: Expected `int`, got `bool` in `pair`"),
         (json.dumps(line("", 1, 1.0)) + "\n", ":1: Expected `str` of length >= 1 in `benchmark`"),
+        (json.dumps(line("  ", 1, 1.0)) + "\n", ":1: the benchmark has no name"),
         ('{"benchmark": "a", "pair": 0, "baseline": [1]}\n', ":1: Object missing required field `contender`"),
         (json.dumps(line("a", 1, 1.0, better="more")) + "\n", ":1: Invalid enum value 'more' in `better`"),
         (
