@@ -11,12 +11,13 @@ from pathlib import Path
 
 from stats_bench import page, runner, tables
 from stats_bench.plan import Plan, Section, Table
-from stats_bench.store import seconds_spent
+from stats_bench.store import CodeChangedError, seconds_spent
 from stats_bench.tables import tuning
 
 TCPD = page.ROOT.parent / "shared/data/tcpd.json"
 FOLDER = page.ROOT / ".stepwatch/stats-bench"
 INTERRUPTED = 130
+CODE_CHANGED = 3
 
 
 def arguments(argv: list[str] | None = None) -> argparse.Namespace:
@@ -65,6 +66,9 @@ def main(argv: list[str] | None = None) -> int:
     except KeyboardInterrupt:
         print("stats-bench: stopped; what is finished is kept, the same command goes on", file=sys.stderr)
         return INTERRUPTED
+    except CodeChangedError as changed:
+        print(f"stats-bench: the code was edited while {changed} ran; run the command again", file=sys.stderr)
+        return CODE_CHANGED
     goals = [goal for section in sections.values() for goal in section.goals]
     if options.quick or options.only:
         for table in chosen:

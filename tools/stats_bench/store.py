@@ -77,6 +77,10 @@ def fingerprint(piece: Piece) -> str:
     return hashlib.sha256("\0".join(text).encode()).hexdigest()
 
 
+class CodeChangedError(Exception):
+    """What a piece measures was edited while it ran: nobody knows which code its value belongs to."""
+
+
 class Store:
     """One JSON file per table."""
 
@@ -102,7 +106,13 @@ class Store:
         return False, None
 
     def put(self, piece: Piece, value: Value, seconds: float) -> None:
-        """File the value of a piece that `get` was asked for; a crash leaves the file as it was."""
+        """File the value of a piece that `get` was asked for; a crash leaves the file as it was.
+
+        Raises:
+            CodeChangedError: the code is not the one that `get` saw.
+        """
+        if fingerprint(piece) != self._asked[piece.key]:
+            raise CodeChangedError(piece.key)
         done = {"fingerprint": self._asked[piece.key], "seconds": seconds, "value": value}
         self._entries[piece.key] = done
         self.path.parent.mkdir(parents=True, exist_ok=True)

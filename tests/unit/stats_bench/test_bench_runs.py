@@ -70,6 +70,15 @@ def test_a_changed_argument_or_subject_is_measured_anew(tmp_path: Path) -> None:
         assert store.Store(tmp_path, "table").get(other) == (False, None)
 
 
+def test_a_value_of_edited_code_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    filed = store.Store(tmp_path, "table")
+    filed.get(piece(1))
+    monkeypatch.setattr(store, "fingerprint", lambda _: "edited")
+    with pytest.raises(store.CodeChangedError):
+        filed.put(piece(1), 1, 0.1)
+    assert not list(tmp_path.iterdir())
+
+
 def test_code_is_what_a_function_needs_and_no_more() -> None:
     code = store.code_of(work)
     assert "KeyboardInterrupt" in code
