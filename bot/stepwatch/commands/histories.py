@@ -55,7 +55,8 @@ class Request:
         if not self.use_cache or len(self.files) > 1 or not Path(self.files[0]).is_dir():
             return None
         try:
-            base = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+            base = Path(os.environ.get("XDG_CACHE_HOME", ""))
+            base = base if base.is_absolute() else Path.home() / ".cache"  # as the XDG rules say
         except RuntimeError:  # a user without a home, as in some containers
             return None
         where = os.path.realpath(self.files[0])

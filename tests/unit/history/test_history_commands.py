@@ -202,6 +202,15 @@ def test_without_a_home_nothing_is_kept(apart: Path, monkeypatch: pytest.MonkeyP
     assert not (apart.parent / "cache").exists()
 
 
+def test_a_relative_cache_folder_does_not_count(apart: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    results = fill(apart / "results", 8)
+    monkeypatch.setenv("XDG_CACHE_HOME", "kept")
+    monkeypatch.setenv("HOME", str(apart.parent / "home"))
+    run("changepoints", str(results))
+    assert not (apart / "kept").exists()
+    assert (apart.parent / "home" / ".cache" / "stepwatch").is_dir()
+
+
 def test_executors_give_the_same_bytes(apart: Path) -> None:
     command = ["backtest", "--results", str(fill(apart / "results", 20)), "--json", "--no-cache"]
     serial = run(*command, "--executor", "serial").stdout_bytes
