@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy.stats import mannwhitneyu, norm
 
-from stepwatch.stats.changepoint import elimination, evidence, robust, segmentation
+from stepwatch.stats.changepoint import elimination, evidence, noise, robust, segmentation
 from stepwatch.stats.changepoint.location import limits_of
 from stepwatch.stats.changepoint.settings import DEFAULT
 
@@ -29,8 +29,21 @@ few_values = st.integers(2, 12).flatmap(lambda n: arrays(float, n, elements=st.i
 def test_median_and_selection_are_numpys(values: np.ndarray) -> None:
     before = values.copy()
     assert robust.median(values) == pytest.approx(np.median(values))
-    assert [robust.select(values, k) for k in range(values.size)] == list(np.sort(values))
     assert (values == before).all(), "the caller's array is left alone"
+    ordered = np.sort(values)
+    assert noise.middle(ordered) == pytest.approx(np.median(values))
+    for rank in range(values.size):
+        work = values.copy()
+        assert robust.select_within(work, rank) == ordered[rank]
+        assert (work[:rank] <= ordered[rank]).all()
+        assert (np.sort(work) == ordered).all(), "reordered, nothing else"
+
+
+@settings(deadline=None)
+@given(series, st.integers(1, 120))
+def test_quantiles_are_numpys_to_the_digit(values: np.ndarray, count: int) -> None:
+    expected = np.quantile(values, (np.arange(count) + 0.5) / count)
+    assert noise.quantiles(np.sort(values), count).tolist() == expected.tolist()
 
 
 @settings(deadline=None)
@@ -99,9 +112,9 @@ def test_autocorrelation_is_seen_and_absent_where_there_is_none() -> None:
 
 def test_a_line_wins_over_a_step_on_a_ramp_and_loses_on_a_step() -> None:
     limits = limits_of(DEFAULT, 0.1, sampled=False)
-    noise = np.random.default_rng(5).normal(size=120)
-    ramp = noise + np.linspace(0, 6, 120)
-    step = noise + np.repeat([0.0, 3.0], 60)
+    scatter = np.random.default_rng(5).normal(size=120)
+    ramp = scatter + np.linspace(0, 6, 120)
+    step = scatter + np.repeat([0.0, 3.0], 60)
     assert evidence.line_beats_step(ramp, 0, 60, 120, 1.0, limits)
     assert not evidence.line_beats_step(step, 0, 60, 120, 1.0, limits)
     assert not evidence.line_beats_step(ramp, 0, 114, 120, 1.0, limits), "too few points on a side to tell"
@@ -109,14 +122,14 @@ def test_a_line_wins_over_a_step_on_a_ramp_and_loses_on_a_step() -> None:
 
 def test_trends_are_believed_only_beyond_doubt() -> None:
     limits = limits_of(DEFAULT, 0.1, sampled=False)
-    noise = np.random.default_rng(6).normal(size=200)
-    mirrored = np.concatenate((noise[:50], noise[:50][::-1]))
+    scatter = np.random.default_rng(6).normal(size=200)
+    mirrored = np.concatenate((scatter[:50], scatter[:50][::-1]))
     quiet = np.concatenate((mirrored, mirrored))
     assert evidence.trends(quiet, 0, 100, 200, 1.0, 1.0, limits) == (0.0, 0.0)
     assert evidence.trends(quiet, 96, 100, 104, 1.0, 1.0, limits) == (0.0, 0.0), "too few points"
-    slopes = evidence.trends(noise + 0.05 * np.arange(200), 0, 100, 200, 1.0, 1.0, limits)
+    slopes = evidence.trends(scatter + 0.05 * np.arange(200), 0, 100, 200, 1.0, 1.0, limits)
     assert slopes == pytest.approx((0.05, 0.05), abs=0.01)
-    bent = noise + np.concatenate((np.zeros(100), 0.1 * np.arange(100)))
+    bent = scatter + np.concatenate((np.zeros(100), 0.1 * np.arange(100)))
     left, right = evidence.trends(bent, 0, 100, 200, 1.0, 1.0, limits)
     assert abs(left) < 0.06 < right
 
@@ -133,6 +146,18 @@ def test_the_best_place_is_found_from_a_wrong_one() -> None:
     x = np.repeat([0.0, 6.0], 30) + np.random.default_rng(8).normal(size=60)
     may_cut = np.ones(60, dtype=bool)
     assert [elimination.best_place(x, may_cut, 0, k, 60, limits) for k in (22, 30, 41)] == [30, 30, 30]
+
+
+def test_possible_places_are_those_as_likely_as_the_best_one_and_may_begin_a_level() -> None:
+    limits = limits_of(DEFAULT, 0.1, sampled=False)
+    x = np.repeat([0.0, 6.0], 30)
+    x[28:32] = 3.0
+    may_cut = np.ones(60, dtype=bool)
+    assert elimination.possible_places(x, may_cut, (0, 30, 60), 1.0, 1.0, limits) == (28, 32)
+    may_cut[[28, 32]] = False
+    assert elimination.possible_places(x, may_cut, (0, 30, 60), 1.0, 1.0, limits) == (29, 31)
+    x[28:32] = [0.0, 0.0, 6.0, 6.0]
+    assert elimination.possible_places(x, may_cut, (0, 30, 60), 1.0, 1.0, limits) == (30, 30)
 
 
 INTERPRETED = """

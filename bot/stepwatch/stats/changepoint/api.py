@@ -59,5 +59,5 @@ def detect(
 
 def warm_up() -> None:
     """Compile the kernels, or load them from the cache: seconds once, then a fraction of a second."""
-    step = np.repeat([1.0, 1.1], 20) + np.tile([0.0, 0.001, 0.003, 0.002], 10)
-    detect(step)
+    # One step, and after it enough points for drift to be looked for: every kernel runs.
+    detect(np.repeat([1.0, 1.1], [20, 80]) + np.tile([0.0, 0.001, 0.003, 0.002], 25))

@@ -28,3 +28,8 @@ def compiled(function: F) -> F:
         return cast("F", njit(cache=True)(function))
     except RuntimeError:
         return cast("F", njit(function))
+
+
+def part(function: F) -> F:
+    """For what one kernel calls, in one place: becomes a part of that, and is not compiled for itself."""
+    return cast("F", njit(inline="always")(function))

@@ -22,6 +22,8 @@ BLOCKS = 12
 LEAST_BLOCK = 5
 TREND_P = 1e-3
 """Two-sided p of the trend test from which a movement counts as steady."""
+LATER = np.triu(np.ones((BLOCKS, BLOCKS), dtype=bool), 1)
+"""Shape (BLOCKS, BLOCKS): the second block comes after the first."""
 
 
 def find_drift(values: Floats, place: Ints, since: int, settings: Settings) -> Drift | None:
@@ -39,11 +41,12 @@ def find_drift(values: Floats, place: Ints, since: int, settings: Settings) -> D
         settings: minimal effect and confidence.
     """
     stretch = values[since:]
-    if stretch.size < BLOCKS * LEAST_BLOCK or not (stretch > 0).all():
+    if stretch.size < BLOCKS * LEAST_BLOCK or stretch.min() <= 0:
         return None
     length = stretch.size // BLOCKS
     # The newest points always count; up to eleven of the oldest are left over.
-    medians = np.median(np.log(stretch[-BLOCKS * length :]).reshape(BLOCKS, length), axis=1)
+    blocks = np.sort(np.log(stretch[-BLOCKS * length :]).reshape(BLOCKS, length), axis=1)
+    medians = 0.5 * (blocks[:, (length - 1) // 2] + blocks[:, length // 2])
     if _trend_p(medians) > TREND_P:
         return None
     moved = float(np.mean(medians[-2:]) - np.mean(medians[:2]))
@@ -65,6 +68,8 @@ def find_drift(values: Floats, place: Ints, since: int, settings: Settings) -> D
 def _trend_p(medians: Floats) -> float:
     """Two-sided p of Mann's test of a trend, normal approximation with continuity correction."""
     n = medians.size
-    score = float(np.sign(medians[None, :] - medians[:, None])[np.triu_indices(n, 1)].sum())
+    rises = medians[None, :] > medians[:, None]
+    # Pairs that rise less pairs that fall; the matrix holds a pair's rise above its diagonal, its fall below.
+    score = float((rises & LATER).sum()) - float((rises & LATER.T).sum())
     deviation = math.sqrt(n * (n - 1) * (2 * n + 5) / 18)
     return 2.0 * float(ndtr(-max(abs(score) - 1.0, 0.0) / deviation))

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from stepwatch.stats.changepoint.compiling import compiled
+from stepwatch.stats.changepoint.compiling import compiled, part
+from stepwatch.stats.changepoint.constants import TAIL_FREEDOM
 from stepwatch.stats.changepoint.evidence import strength, weigh
-from stepwatch.stats.changepoint.robust import TAIL_FREEDOM, centre_stretch, median
+from stepwatch.stats.changepoint.robust import centre_stretch, median
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -75,7 +76,7 @@ def count_true(mask: NDArray[np.bool_]) -> int:
     return count
 
 
-@compiled
+@part
 def judge(x: Floats, r: Floats, kept: Ints, scores: Floats, inflation: float, limits: Limits) -> None:
     """Fill in the scores, shape (m,) like kept, that are unknown."""
     for i in range(kept.size):
@@ -85,7 +86,7 @@ def judge(x: Floats, r: Floats, kept: Ints, scores: Floats, inflation: float, li
             scores[i] = strength(weigh(x, r, low, kept[i], high, inflation, limits), limits)
 
 
-@compiled
+@part
 def weakest_removed(scores: Floats) -> NDArray[np.bool_]:
     """Mask of what stays: all but the failing ones that are weaker than both neighbours."""
     stays = np.empty(scores.size, np.bool_)
@@ -96,7 +97,7 @@ def weakest_removed(scores: Floats) -> NDArray[np.bool_]:
     return stays
 
 
-@compiled
+@part
 def excursion_removed(x: Floats, kept: Ints, limits: Limits) -> NDArray[np.bool_]:
     """Mask of what stays: all but both ends of the shortest level that came back in `excursion` points."""
     shortest = limits.excursion
@@ -119,7 +120,7 @@ def excursion_removed(x: Floats, kept: Ints, limits: Limits) -> NDArray[np.bool_
     return stays
 
 
-@compiled
+@part
 def refresh_residuals(x: Floats, r: Floats, kept: Ints, stays: NDArray[np.bool_]) -> None:
     """Residuals of the stretches that grow when only `stays` remain."""
     low = 0
@@ -141,7 +142,7 @@ def surprise(deviation: float) -> float:
     return (TAIL_FREEDOM + 1.0) * math.log1p(deviation * deviation / TAIL_FREEDOM)
 
 
-@compiled
+@part
 def best_place(x: Floats, may_cut: NDArray[np.bool_], low: int, k: int, high: int, limits: Limits) -> int:
     """Where near k a step between x[low:k] and x[k:high] fits best, by the likelihood of Student's t.
 
@@ -184,3 +185,35 @@ def settle(x: Floats, may_cut: NDArray[np.bool_], starts: Ints, limits: Limits) 
             placed[count] = place
             count += 1
     return placed[:count]
+
+
+@compiled
+def possible_places(
+    z: Floats,
+    may_cut: NDArray[np.bool_],
+    edges: tuple[int, int, int],
+    noise: float,
+    margin: float,
+    limits: Limits,
+) -> tuple[int, int]:
+    """First and last place whose likelihood is within `margin` of the best one's, widened to hold k."""
+    low, k, high = edges
+    reach = 2 * limits.window
+    first, last = max(low + 1, k - reach), min(high - 1, k + reach)
+    before = median(z[max(low, k - limits.window) : k])
+    after = median(z[k : min(high, k + limits.window)])
+    cost = np.zeros(last - first + 1)
+    least = math.inf
+    for j in range(first, last + 1):
+        i = j - first
+        if i:
+            cost[i] = cost[i - 1] + (
+                surprise((z[j - 1] - before) / noise) - surprise((z[j - 1] - after) / noise)
+            )
+        if may_cut[j]:
+            least = min(least, cost[i])
+    earliest, latest = k, k
+    for j in range(first, last + 1):
+        if may_cut[j] and cost[j - first] <= least + margin:
+            earliest, latest = min(earliest, j), max(latest, j)
+    return earliest, latest

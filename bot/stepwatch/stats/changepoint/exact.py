@@ -33,7 +33,7 @@ def is_exact(values: Floats, *, told: bool) -> bool:
     """
     if values.size < (2 if told else LEAST_POINTS):
         return False
-    repeats = float(np.mean(np.diff(values) == 0.0))
+    repeats = int(np.count_nonzero(values[1:] == values[:-1])) / (values.size - 1)
     return repeats >= (REPEATS_WHEN_TOLD if told else REPEATS)
 
 

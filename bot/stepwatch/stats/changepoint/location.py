@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from stepwatch.stats.changepoint.noise import LAGS, cautious, difference_noise, inflation
+from stepwatch.stats.changepoint.noise import LAGS, cautious, difference_noise, inflation, middle, quantiles
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -50,12 +50,11 @@ def locate(seen: Observations, settings: Settings) -> Located | None:
     noise = difference_noise(seen.x)
     if n < 2 * settings.min_run or noise == 0.0:
         return None
-    centre = float(np.median(seen.x))
-    z, noise, starts, shared = _partition(seen, (seen.x - centre) / noise, noise, settings)
+    ordered = np.sort(seen.x)
+    centre = middle(ordered)
+    z, r, noise, starts, shared = _candidates(seen, ordered, noise, settings)
     effect = -math.log1p(-settings.min_effect) if seen.logarithmic else settings.min_effect * abs(centre)
     limits = limits_of(settings, effect / noise, sampled=seen.sampled)
-    r = np.empty_like(z)
-    robust.fill_residuals(z, starts, r)
     tested = 1.0
     for _ in range(ROUNDS):
         shared = inflation(
@@ -63,24 +62,30 @@ def locate(seen: Observations, settings: Settings) -> Located | None:
         )
         tested = cautious(shared, n, settings)
         kept = elimination.eliminate(z, r, starts, tested, limits)
-        kept = elimination.settle(z, seen.may_cut, kept, limits)
-        robust.fill_residuals(z, kept, r)
-        same = kept.size == starts.size
-        starts = kept
+        placed = elimination.settle(z, seen.may_cut, kept, limits)
+        if not np.array_equal(placed, kept):
+            robust.fill_residuals(z, placed, r)
+        same = placed.size == starts.size
+        starts = placed
         if same or not starts.size:
             break
     return Located(starts=starts, z=z, r=r, noise=noise, inflation=tested, limits=limits)
 
 
-def _partition(
-    seen: Observations, z: Floats, noise: float, settings: Settings
-) -> tuple[Floats, float, Ints, float]:
-    """Candidates, in the noise of differences; once more where the noise about the levels is larger."""
+def _candidates(
+    seen: Observations, ordered: Floats, noise: float, settings: Settings
+) -> tuple[Floats, Floats, float, Ints, float]:
+    """Candidates, in the noise of differences; once more where the noise about the levels is larger.
+
+    Returns:
+        Observations and residuals in noise units, the noise unit, starts, and the inflation so far.
+    """
     from stepwatch.stats.changepoint import robust, segmentation  # noqa: PLC0415  numba loads when needed
 
-    n = z.size
-    levels = np.quantile(z, (np.arange(settings.levels) + 0.5) / settings.levels)
-    penalty, bound = settings.penalty * math.log(n), settings.bound**2
+    centre = middle(ordered)
+    z = (seen.x - centre) / noise
+    levels = quantiles((ordered - centre) / noise, settings.levels)
+    penalty, bound = settings.penalty * math.log(z.size), settings.bound**2
     starts = segmentation.partition(z, seen.may_cut, levels, penalty, bound)
     r = np.empty_like(z)
     robust.fill_residuals(z, starts, r)
@@ -90,7 +95,8 @@ def _partition(
         z, noise, levels = z / wider, noise * wider, levels / wider
         bound *= min(shared, LOOSEST)
         starts = segmentation.partition(z, seen.may_cut, levels, penalty * shared, bound)
-    return z, noise, starts, shared
+        robust.fill_residuals(z, starts, r)
+    return z, r, noise, starts, shared
 
 
 def limits_of(settings: Settings, effect: float, *, sampled: bool) -> Limits:

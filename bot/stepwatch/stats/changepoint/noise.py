@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from stepwatch.stats.changepoint.constants import MAD
+
 if TYPE_CHECKING:
     from stepwatch.stats.changepoint.compiling import Floats
     from stepwatch.stats.changepoint.settings import Settings
 
-MAD = 1.482602218505602
 LAGS = 10
 BLOCK = 50
 CORRELATION_T = 1.65
@@ -26,13 +27,31 @@ def difference_noise(x: Floats) -> float:
     Args:
         x: shape (n,), finite.
     """
-    moves = np.abs(np.diff(x))
-    if not moves.size:
+    if x.size < 2:
         return 0.0
-    noise = MAD * float(np.median(moves)) / math.sqrt(2)
-    if noise == 0.0 and moves.any():
-        noise = 0.5 * float(np.median(moves[moves > 0]))
+    moves = np.sort(np.abs(x[1:] - x[:-1]))
+    noise = MAD * middle(moves) / math.sqrt(2)
+    if noise == 0.0 and moves[-1] > 0.0:
+        noise = 0.5 * middle(moves[moves > 0])
     return noise
+
+
+def middle(ordered: Floats) -> float:
+    """Median of rising values. Sorting costs microseconds, `np.median` and `np.quantile` ten times that."""
+    half = ordered.size // 2
+    if ordered.size % 2:
+        return float(ordered[half])
+    return 0.5 * (float(ordered[half - 1]) + float(ordered[half]))
+
+
+def quantiles(ordered: Floats, count: int) -> Floats:
+    """The quantiles (i + 1/2) / count of rising values, interpolated to the digit as `np.quantile` does."""
+    last = ordered.size - 1
+    place = last * ((np.arange(count) + 0.5) / count)
+    below = place.astype(np.int64)
+    low, high = ordered[below], ordered[np.minimum(below + 1, last)]
+    share, rise = place - below, high - low
+    return np.where(share < 0.5, low + rise * share, high - rise * (1.0 - share))
 
 
 def inflation(r: Floats, changes: int, settings: Settings, *, least: float = 1.0) -> float:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from stepwatch.stats.changepoint.noise import MAD
+from stepwatch.stats.changepoint.constants import MAD
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -65,9 +65,12 @@ def observe(values: ArrayLike, samples: Sequence[ArrayLike] | None) -> Observati
     place = np.flatnonzero(~np.isnan(series))
     measured = series[place]
     groups = [_sessions(samples[int(i)], float(series[i])) for i in place] if samples is not None else None
+    # The plain case, a value per point, is worth its own lines: it is most of a history, and half the time.
     raw = np.concatenate(groups) if groups else measured
-    counts = np.array([group.size for group in groups]) if groups else np.ones(place.size, dtype=np.int64)
-    logarithmic = bool((raw > 0).all() and (measured > 0).all())
+    counts = np.array([group.size for group in groups]) if groups else None
+    point = np.arange(place.size) if counts is None else np.repeat(np.arange(place.size), counts)
+    may_cut = np.ones(place.size, dtype=bool) if counts is None else np.diff(point, prepend=-1) > 0
+    logarithmic = bool(raw.min() > 0 and measured.min() > 0)
     unit = 1.0
     if logarithmic:
         x = np.log(raw)
@@ -75,16 +78,15 @@ def observe(values: ArrayLike, samples: Sequence[ArrayLike] | None) -> Observati
         # A power of two near the largest magnitude: squares of the rest neither overflow nor vanish.
         unit = math.ldexp(1.0, math.frexp(float(np.abs(raw).max()))[1] - 1)
         x = raw / unit
-    point = np.repeat(np.arange(place.size), counts)
     return Observations(
         place=place,
         values=measured,
         x=x,
         point=point,
-        may_cut=np.diff(point, prepend=-1) > 0,
+        may_cut=may_cut,
         logarithmic=logarithmic,
         unit=unit,
-        design=_design_effect(x, counts),
+        design=1.0 if counts is None else _design_effect(x, counts),
     )
 
 

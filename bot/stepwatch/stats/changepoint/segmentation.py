@@ -39,23 +39,30 @@ def partition(z: Floats, may_cut: NDArray[np.bool_], levels: Floats, penalty: fl
     cost = np.zeros(count)
     start = np.zeros(count, np.int64)
     last = np.zeros(n + 1, np.int64)
+    # Costs are not negative, so their bits, read as integers, are in the same order; and the least of
+    # integers is found by vector instructions, that of floats (NaN, for all the compiler knows) is not.
+    cost_bits = cost.view(np.int64)
+    least = np.zeros(1)
+    least_bits = least.view(np.int64)
     total = 0.0
     for t in range(n):
+        value = z[t]
         reopen = total + penalty if t > 0 and may_cut[t] else np.inf
-        total = np.inf
-        best = 0
+        dear = reopen + TIE
         for j in range(count):
-            value = cost[j]
-            if value > reopen + TIE:
-                value = reopen
-                start[j] = t
-            distance = z[t] - levels[j]
-            distance *= distance
-            value += min(distance, bound)
-            cost[j] = value
-            if value < total - TIE:
-                total = value
-                best = j
+            away = value - levels[j]
+            opened = cost[j] > dear
+            start[j] = t if opened else start[j]
+            cost[j] = (reopen if opened else cost[j]) + min(away * away, bound)
+        lowest = cost_bits[0]
+        for j in range(count):
+            lowest = min(lowest, cost_bits[j])
+        least_bits[0] = lowest
+        enough = least[0] + TIE
+        best = count
+        for j in range(count):
+            best = min(best, j if cost[j] <= enough else count)
+        total = cost[best]
         last[t + 1] = start[best]
     return trace(last)
 
