@@ -18,9 +18,9 @@ if TYPE_CHECKING:
 
 ABOVE, BELOW, WITHIN, UNDECIDED = 1, -1, 2, 0
 """Codes of the decisions."""
-SAME_FACTOR = 1.5
-"""More evidence than 1/alpha is asked of `unchanged`: it halves how often a true change of just the minimal
-effect is called unchanged, for one pair more (docs/adr/0007)."""
+SAME_FACTOR = 2.0
+"""`unchanged` asks for 2/alpha on either side, as the ends of the interval do: a row is unchanged exactly when
+its interval lies within the minimal effect (docs/adr/0007)."""
 _SIDES = np.array([1.0, -1.0, -1.0, 1.0])
 _ROWS_AT_ONCE = 16
 """Times four tests each: few enough to stay in the processor's cache."""
@@ -72,7 +72,7 @@ def sequential_outcomes(differences: ArrayLike, margins: Margins) -> Decisions:
     """Look at every row after each of its differences and stop it at its first decision.
 
     A row is called above or below once "beyond the floor" has an e-value of family/alpha, from
-    `FEWEST_CALLED` differences on; else within once "within the minimal effect" has one of 1.5/alpha, from
+    `FEWEST_CALLED` differences on; else within once "within the minimal effect" has one of 2/alpha, from
     `FEWEST_SAME` on.
 
     Args:

@@ -212,6 +212,22 @@ def test_without_a_place_for_the_cache_the_kernels_still_compile(monkeypatch: py
     assert compiling.compiled(twice)(4.0) == 8.0
 
 
+def test_a_change_of_any_source_begins_a_new_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Numba alone would go on running old code that was compiled into a kernel of another file."""
+    from stepwatch.stats.changepoint import compiling  # noqa: PLC0415  looked into
+
+    for source in Path(compiling.__file__).parent.glob("*.py"):
+        (tmp_path / source.name).write_bytes(source.read_bytes())
+    monkeypatch.setattr(compiling, "__file__", str(tmp_path / "compiling.py"))
+    monkeypatch.setattr(compiling.config, "CACHE_DIR", "")
+    before = compiling._cache_folder()
+    (tmp_path / "evidence.py").write_text("HUBER = 1.6\n")
+    assert before.startswith(str(tmp_path))
+    assert compiling._cache_folder() != before
+    monkeypatch.setattr(compiling.config, "CACHE_DIR", "elsewhere")
+    assert compiling._cache_folder() == "elsewhere"
+
+
 def test_corners_of_the_kernels() -> None:
     """Run as plain Python, as coverage sees it: nothing to compare, no noise at all, too few points."""
     flat = np.ones(5)

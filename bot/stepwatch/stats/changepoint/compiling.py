@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import hashlib
+import os
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
-from numba import njit
+from numba import config, njit
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -18,16 +21,37 @@ if TYPE_CHECKING:
 F = TypeVar("F", bound="Callable[..., Any]")
 
 
+def _cache_folder() -> str:
+    """Beside the sources and named by what is in all of them; empty (numba's own choice) where that is no place.
+
+    Numba asks only whether the file of a kernel is newer than its cache. A kernel contains what it calls in
+    other files, so after an upgrade that leaves its own file alone it would go on running the old code.
+    """
+    here = Path(__file__).parent
+    digest = hashlib.sha256()
+    for source in sorted(here.glob("*.py")):
+        digest.update(source.read_bytes())
+    if config.CACHE_DIR or not os.access(here, os.W_OK):
+        return str(config.CACHE_DIR)
+    return str(here / "__pycache__" / f"kernels-{digest.hexdigest()[:12]}")
+
+
+_CACHE_FOLDER = _cache_folder()
+
+
 def compiled(function: F) -> F:
     """Compile `function` at its first call; the machine code is cached where a folder can be written.
 
-    Numba caches beside the source, or in the user's cache when that is read-only, and refuses when neither
-    can be written; then every process compiles for itself.
+    The cache lies beside the sources, or in the user's cache when those are read-only. Numba refuses when
+    neither can be written; then every process compiles for itself.
     """
+    users_choice, config.CACHE_DIR = config.CACHE_DIR, _CACHE_FOLDER
     try:
         return cast("F", njit(cache=True)(function))
     except RuntimeError:
         return cast("F", njit(function))
+    finally:
+        config.CACHE_DIR = users_choice
 
 
 def part(function: F) -> F:
