@@ -7,6 +7,7 @@ import json
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -219,12 +220,12 @@ def test_a_change_of_any_source_begins_a_new_cache(tmp_path: Path, monkeypatch: 
     for source in Path(compiling.__file__).parent.glob("*.py"):
         (tmp_path / source.name).write_bytes(source.read_bytes())
     monkeypatch.setattr(compiling, "__file__", str(tmp_path / "compiling.py"))
-    monkeypatch.setattr(compiling.config, "CACHE_DIR", "")
+    monkeypatch.setattr(compiling._SETTINGS, "CACHE_DIR", "")
     before = compiling._cache_folder()
     (tmp_path / "evidence.py").write_text("HUBER = 1.6\n")
     assert before.startswith(str(tmp_path))
     assert compiling._cache_folder() != before
-    monkeypatch.setattr(compiling.config, "CACHE_DIR", "elsewhere")
+    monkeypatch.setattr(compiling._SETTINGS, "CACHE_DIR", "elsewhere")
     assert compiling._cache_folder() == "elsewhere"
 
 

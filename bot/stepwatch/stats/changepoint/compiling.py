@@ -7,7 +7,8 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
-from numba import config, njit
+import numba
+from numba import njit
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -19,10 +20,11 @@ if TYPE_CHECKING:
     Ints = NDArray[np.int64]
 
 F = TypeVar("F", bound="Callable[..., Any]")
+_SETTINGS: Any = numba.config  # fills itself from the environment, so no checker knows its names
 
 
 def _cache_folder() -> str:
-    """Beside the sources and named by what is in all of them; empty (numba's own choice) where that is no place.
+    """Beside the sources, named by what is in all of them; empty (numba chooses) where that is no place.
 
     Numba asks only whether the file of a kernel is newer than its cache. A kernel contains what it calls in
     other files, so after an upgrade that leaves its own file alone it would go on running the old code.
@@ -31,8 +33,8 @@ def _cache_folder() -> str:
     digest = hashlib.sha256()
     for source in sorted(here.glob("*.py")):
         digest.update(source.read_bytes())
-    if config.CACHE_DIR or not os.access(here, os.W_OK):
-        return str(config.CACHE_DIR)
+    if _SETTINGS.CACHE_DIR or not os.access(here, os.W_OK):
+        return str(_SETTINGS.CACHE_DIR)
     return str(here / "__pycache__" / f"kernels-{digest.hexdigest()[:12]}")
 
 
@@ -45,13 +47,13 @@ def compiled(function: F) -> F:
     The cache lies beside the sources, or in the user's cache when those are read-only. Numba refuses when
     neither can be written; then every process compiles for itself.
     """
-    users_choice, config.CACHE_DIR = config.CACHE_DIR, _CACHE_FOLDER
+    users_choice, _SETTINGS.CACHE_DIR = _SETTINGS.CACHE_DIR, _CACHE_FOLDER
     try:
         return cast("F", njit(cache=True)(function))
     except RuntimeError:
         return cast("F", njit(function))
     finally:
-        config.CACHE_DIR = users_choice
+        _SETTINGS.CACHE_DIR = users_choice
 
 
 def part(function: F) -> F:
