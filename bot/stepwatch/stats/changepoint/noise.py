@@ -41,7 +41,9 @@ def middle(ordered: Floats) -> float:
     half = ordered.size // 2
     if ordered.size % 2:
         return float(ordered[half])
-    return 0.5 * (float(ordered[half - 1]) + float(ordered[half]))
+    low, high = float(ordered[half - 1]), float(ordered[half])
+    # The sum of two values near the largest float is infinite; of two halves it is not.
+    return 0.5 * (low + high) if math.isfinite(low + high) else 0.5 * low + 0.5 * high
 
 
 def quantiles(ordered: Floats, count: int) -> Floats:

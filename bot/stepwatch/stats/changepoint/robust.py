@@ -59,7 +59,9 @@ def median_within(work: Floats) -> float:
     lower = work[0]
     for i in range(1, half):
         lower = max(lower, work[i])
-    return float(0.5 * (lower + upper))
+    if math.isfinite(lower + upper):
+        return float(0.5 * (lower + upper))
+    return float(0.5 * lower + 0.5 * upper)  # near the largest float the sum would be infinite
 
 
 @compiled
