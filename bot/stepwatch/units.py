@@ -14,7 +14,7 @@ _SI = ((1.0, ""), (1e-3, "m"), (1e-6, "µ"), (1e-9, "n"))
 _IEC = ("B", "KiB", "MiB", "GiB", "TiB")
 _LONG = 1e6
 """From here on digits are counted, not shown."""
-_MINUTE, _HOUR = 60.0, 3600.0
+_MINUTE, _HOUR, _YEAR = 60.0, 3600.0, 365 * 86_400.0
 DURATION = r"(?=[0-9])(?:([0-9]{1,3})h)?(?:([0-9]{1,5})m)?(?:([0-9]{1,6})s)?"
 """How a duration is written: `90s`, `20m`, `1h`, `1h30m`."""
 
@@ -81,11 +81,15 @@ def format_ratios(*ratios: float) -> tuple[str, ...]:
 def format_percent(fraction: float) -> str:
     """A fraction as `1.3%`, `0.25%`, `12%`: two significant digits, whole from 99.5 % on."""
     percent = fraction * 100
+    if abs(percent) >= _LONG:
+        return f"{fraction:.2g} times"
     return f"{percent:.0f}%" if abs(percent) >= 99.5 else f"{percent:.2g}%"
 
 
 def format_duration(seconds: float) -> str:
-    """A waiting time for people: `45 s`, `3 min 20 s`, `1 h 05 min`."""
+    """A waiting time for people: `45 s`, `3 min 20 s`, `1 h 05 min`; beyond a year nobody waits."""
+    if seconds >= _YEAR:
+        return "over a year"
     seconds = max(0.0, seconds)
     if seconds < _MINUTE:
         return f"{seconds:.0f} s"

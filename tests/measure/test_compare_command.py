@@ -32,6 +32,10 @@ def compare(tracker: Tracker, *arguments: str, code: int = 0) -> subprocess.Comp
     return tracker.run("stepwatch", "compare", *arguments, "--machine", "m", code=code)
 
 
+def calibrate(tracker: Tracker, *arguments: str, code: int = 0) -> subprocess.CompletedProcess[str]:
+    return tracker.run("stepwatch", "calibrate", *arguments, "--machine", "m", code=code)
+
+
 def report(tracker: Tracker, name: str = "report.json") -> dict[str, Any]:
     found: dict[str, Any] = json.loads((tracker.root / name).read_text())
     return found
@@ -126,6 +130,14 @@ def test_what_fails_is_broken_and_the_rest_is_measured(ready_tracker: Tracker) -
     assert found[SPIN]["sessions"] > 0
 
 
+def test_what_failed_in_an_earlier_run_is_tried_again(ready_tracker: Tracker) -> None:
+    for mode in ("crash", "crash", "ok"):
+        ready_tracker.control({"spin.bench.Mini@2.0": {"mode": mode}})
+        compare(ready_tracker, *RANGE, *FAST[:-1], "20s")
+        assert (rows(ready_tracker)[SPIN]["outcome"] == "broken") == (mode == "crash")
+    assert rows(ready_tracker)[SPIN]["outcome"] == "regressed"
+
+
 def test_a_side_that_cannot_be_installed_is_broken(ready_tracker: Tracker) -> None:
     done = compare(ready_tracker, "mini/1.0", "mini/1.5", *FAST)
     assert "no environment: mini/1.5" in done.stderr
@@ -164,6 +176,48 @@ def test_a_lock_that_is_not_the_releases_own_has_an_environment_of_its_own(ready
     digest = found["baseline"].rpartition("-")[2]
     assert len(list((ready_tracker.root / "envs" / "cpu").glob(f"mini-2.0+{digest}*"))) == 1
     assert len(ready_tracker.results()) == 1, "asv's rows belong to releases, not to locks"
+
+
+def test_what_would_spoil_the_report_is_told_before_the_budget_is_spent(ready_tracker: Tracker) -> None:
+    (ready_tracker.root / "folder").mkdir()
+    (ready_tracker.root / "file").write_text("")
+    for place, reason in (("folder", "Is a directory"), ("file/report.json", "Not a directory")):
+        done = compare(ready_tracker, *RANGE, *FAST, "--output", place, code=3)
+        assert done.stderr.startswith(f"stepwatch: {place}: {reason}; nothing was lost")
+    machine = ready_tracker.root / "results" / "m"
+    machine.mkdir(parents=True)
+    for name, command, sides in (
+        ("calibration.jsonl", compare, RANGE),
+        ("calibration.jsonl", calibrate, RANGE[:1]),
+        ("0123abcd-release-py-locked.json", compare, RANGE),
+    ):
+        (machine / name).write_text("junk\n")
+        done = command(ready_tracker, *sides, "--bench", "spin", code=3)
+        assert name in done.stderr
+        assert done.stderr.count("\n") == 1
+        (machine / name).unlink()
+    assert not (machine / "sessions").exists()
+
+
+def test_the_report_may_go_where_no_folder_is_yet_or_into_a_device(ready_tracker: Tracker) -> None:
+    ready_tracker.measure("mini/1.0..mini/2.0", "--sessions", "1", "--bench", "spin")
+    for place in ("new/folder/report.json", os.devnull):
+        done = compare(ready_tracker, *RANGE, *FAST[:-1], "1s", "--output", place)
+        assert f"wrote {place}" in done.stderr
+    assert report(ready_tracker, "new/folder/report.json")["verdicts"]
+
+
+def test_results_of_commits_are_analysed_by_the_names_they_have(repository: Tracker) -> None:
+    compare(repository, "base", "base", *FAST[:-1], "2s")
+    name = report(repository)["contender"]
+    compare(repository, "mini/2.0", "base", *FAST[:-1], "2s")
+    for spec in ((f"mini/2.0..{name}",), (f"{name}..{name}",), ("--a-a", name)):
+        repository.run("stepwatch", "analyse", *spec, "--metric", "step_cpu")
+        found = report(repository)
+        assert found["baseline"] == (name if spec[0] != f"mini/2.0..{name}" else "mini/2.0")
+        assert found["contender"] == name
+    done = repository.run("stepwatch", "analyse", f"mini/1.0..{name}", code=3)
+    assert "no session of it here; run `stepwatch compare` on its two sides" in done.stderr
 
 
 def start(tracker: Tracker, *arguments: str) -> subprocess.Popen[str]:

@@ -125,6 +125,25 @@ def with_a_lock_elsewhere(root: Path) -> None:
     (root / "stepwatch.toml").write_text('[compare]\nlock = "../../../outside.lock"\n')
 
 
+def with_a_lock_at_an_absolute_path(root: Path) -> None:
+    (root / "stepwatch.toml").write_text(f'[compare]\nlock = "{root.parent}/outside.lock"\n')
+
+
+def with_a_lock_behind_a_link(root: Path) -> None:
+    (root / "link.lock").symlink_to(root.parent / "outside.lock")
+    (root / "stepwatch.toml").write_text('[compare]\nlock = "link.lock"\n')
+
+
+def with_a_suite_elsewhere(root: Path) -> None:
+    settings = json.loads((root / "asv.conf.json").read_text())
+    (root / "asv.conf.json").write_text(json.dumps({**settings, "benchmark_dir": str(root / "mini_suite")}))
+
+
+def with_a_suite_behind_a_link(root: Path) -> None:
+    (root / "mini_suite").rename(root.parent / "outside_suite")
+    (root / "mini_suite").symlink_to(root.parent / "outside_suite")
+
+
 def with_a_lock_for_a_gpu(root: Path) -> None:
     text = (root / "mini_suite" / "locks" / "cpu" / "mini-2.0.txt").read_text()
     (root / "gpu.lock").write_text(text.replace("accelerator: cpu", "accelerator: cuda12"))
@@ -134,6 +153,11 @@ def with_a_lock_for_a_gpu(root: Path) -> None:
 def with_a_lock_of_nothing(root: Path) -> None:
     path = root / "mini_suite" / "locks" / "cpu" / "mini-2.0.txt"
     path.write_text(path.read_text().replace("release: mini/2.0", "release: mini"))
+
+
+def with_a_lock_of_no_version(root: Path) -> None:
+    path = root / "mini_suite" / "locks" / "cpu" / "mini-2.0.txt"
+    path.write_text(path.read_text().replace("release: mini/2.0", "release: mini/latest"))
 
 
 def with_a_lock_without_a_header(root: Path) -> None:
@@ -153,7 +177,16 @@ def with_a_lock_without_a_header(root: Path) -> None:
         (without_locks, DataError, "has no lock in mini_suite/locks/cpu: commit one"),
         (with_a_lock_that_is_missing, DataError, "[compare] lock names no.lock, no file in it"),
         (with_a_lock_elsewhere, DataError, "[compare] lock names ../../../outside.lock, no file in it"),
+        (with_a_lock_at_an_absolute_path, DataError, "/outside.lock, no file in it"),
+        (with_a_lock_behind_a_link, DataError, "[compare] lock names link.lock, no file in it"),
+        (with_a_suite_elsewhere, DataError, "mini_suite is not in the folder of the tracker"),
+        (
+            with_a_suite_behind_a_link,
+            DataError,
+            "benchmark_dir mini_suite is not in the folder of the tracker",
+        ),
         (with_a_lock_for_a_gpu, UsageError, "is a lock for cuda12: add --accelerator cuda12"),
+        (with_a_lock_of_no_version, MalformedFile, "`# release: mini/latest` is not package/version"),
         (with_a_lock_of_nothing, MalformedFile, "`# release: mini` is not package/version"),
         (
             with_a_lock_without_a_header,
@@ -199,6 +232,21 @@ def test_what_is_described_already_stays_when_a_commit_is_compared(repository: T
         path.write_text(damaged)
         with pytest.raises(MalformedFile, match="not asv's benchmarks; remove it"):
             save_benchmarks(job.suite, results, only_new=True)
+
+
+def test_what_no_system_takes_for_a_path_is_no_file(repository: Tracker) -> None:
+    for text in ("x" * 5000, "x/" * 5000):
+        said = refusal(repository, text, UsageError)
+        assert "no commit, branch or tag of this repository" in said
+        assert len(said) < 300
+
+
+def test_a_cache_behind_a_link(repository: Tracker) -> None:
+    """Exports may lie on another disk."""
+    kept = repository.root / ".stepwatch"
+    kept.rename(repository.root.parent / "elsewhere")
+    kept.symlink_to(repository.root.parent / "elsewhere")
+    assert resolve_side("base", repository.config, "cpu").installations["mini"].release.name == "mini/2.0"
 
 
 def test_what_names_nothing(repository: Tracker) -> None:

@@ -10,6 +10,7 @@ from stepwatch.units import (
     Direction,
     format_bytes,
     format_duration,
+    format_percent,
     format_ratio,
     format_seconds,
     format_value,
@@ -30,6 +31,18 @@ from stepwatch.units import (
 )
 def test_seconds_are_scaled_only_when_shown(seconds: float, text: str) -> None:
     assert format_seconds(seconds) == text
+
+
+@pytest.mark.parametrize("seconds", [1e9, 1e308, math.inf])
+def test_a_wait_without_end_is_short_to_say(seconds: float) -> None:
+    assert format_duration(seconds) == "over a year"
+
+
+@pytest.mark.parametrize(
+    ("fraction", "text"), [(0.013, "1.3%"), (2.0, "200%"), (1e7, "1e+07 times"), (1e308, "1e+308 times")]
+)
+def test_percentages_are_short_and_finite(fraction: float, text: str) -> None:
+    assert format_percent(fraction) == text
 
 
 @pytest.mark.parametrize(

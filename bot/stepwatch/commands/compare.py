@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import errno
+import os
 import shutil
+import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -18,6 +21,7 @@ from stepwatch.units import format_duration
 if TYPE_CHECKING:
     from stepwatch.commands.comparisons import PreparedComparison
     from stepwatch.measure.comparison import ComparisonSummary
+    from stepwatch.measure.job import Job
     from stepwatch.policy import Policy
     from stepwatch.report import Report
 
@@ -103,6 +107,7 @@ def command(  # noqa: PLR0913  one parameter per option
         machine=machine, seed=seed, plant=plant, turns=turns, results=results and results.resolve(),
     )  # fmt: skip
     prepared = prepare_comparison(config, request, policy, store)
+    check_ahead(prepared.job, output)
     seconds = config.compare_budget_seconds if budget is None else budget
     with watch_comparison() as progress:
         summary = run_comparison(prepared.job, policy, seconds, store=store, progress=progress)
@@ -111,6 +116,28 @@ def command(  # noqa: PLR0913  one parameter per option
         ctx.exit(EXIT_INTERRUPTED)
     if any(verdict.outcome in fail_on for verdict in report.verdicts):
         ctx.exit(EXIT_REGRESSED)
+
+
+def check_ahead(job: Job, output: Path) -> None:
+    """See, before the budget is spent, that a report can be made and has a place to go.
+
+    Raises:
+        MalformedFile, UnsupportedSchema: something that the report is made from cannot be read.
+        StorageFailed: `output` is a folder, or none can be made there, or no file.
+    """
+    from stepwatch.commands.reports import check_readable
+    from stepwatch.releases.files import storage_failed
+
+    check_readable(job.results, job.machine)
+    try:
+        if output.is_dir():
+            raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
+        if not output.exists() or output.is_file():  # else a device or a pipe, which is written into
+            place = Path(os.path.realpath(output)).parent
+            with tempfile.TemporaryFile(dir=next(up for up in (place, *place.parents) if up.exists())):
+                pass
+    except OSError as error:
+        raise storage_failed(output, error) from error
 
 
 def write_report(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import re
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
@@ -16,6 +17,7 @@ from stepwatch.history.calibration import read_calibration
 from stepwatch.history.campaigns import (
     Comparison,
     find_machine,
+    is_release,
     newest_comparison,
     read_campaigns,
     select,
@@ -34,6 +36,9 @@ if TYPE_CHECKING:
     from stepwatch.config import Config
     from stepwatch.history.campaigns import Selection
     from stepwatch.policy import Policy
+
+_BETWEEN = re.compile(r"\.\.(?=[A-Za-z0-9-]+/)")
+"""Between the two ends of a range; the file name of a lock may have two dots of its own."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,6 +62,8 @@ def parse_comparison(
         raise UsageError(f"give either {spec} or --a-a {a_a}, not both")
     if plant and not a_a and ".." not in (spec or ""):
         raise UsageError(f"--plant {plant} needs the pair it was planted into: a range A..B or --a-a RELEASE")
+    if found := _as_results_say(spec, a_a, plant):
+        return found
     tables = load_tables(config.releases, [track.package for track in config.tracks])
     if a_a:
         name = resolve_release(a_a, tables).name
@@ -67,6 +74,14 @@ def parse_comparison(
         ends = resolve_range(spec, tables)
         return Comparison(baseline=ends.after.name, contender=ends.through.name, plant=plant)
     return Comparison(baseline=None, contender=resolve_release(spec, tables).name)
+
+
+def _as_results_say(spec: str | None, a_a: str | None, plant: str) -> Comparison | None:
+    """A comparison with a commit or a lock, by the names that results, and errors about them, call them."""
+    ends = [a_a, a_a] if a_a else _BETWEEN.split(spec or "", maxsplit=1)
+    if len(ends) < 2 or all(end is None or is_release(end) for end in ends):
+        return None
+    return Comparison(baseline=ends[0], contender=ends[1] or "", plant=plant)
 
 
 def analyse_results(  # noqa: PLR0913  each is one fact of what is judged, named at the call
@@ -109,6 +124,16 @@ def analyse_results(  # noqa: PLR0913  each is one fact of what is judged, named
             f"{selection.comparison.spec}: no session measured {judged} (measured: {_measured(selection)})"
         )
     return report
+
+
+def check_readable(results: Path, machine: str) -> None:
+    """See that a report of this machine can be made, before hours are spent on measuring for one.
+
+    Raises:
+        MalformedFile, UnsupportedSchema: a result file, or what was calibrated, cannot be read; names it.
+    """
+    read_machine_results(results, machine)
+    read_calibration(results, machine)
 
 
 def load_report(path: Path) -> Report:

@@ -17,6 +17,7 @@ from stepwatch.model import Release, parse_release_name
 from stepwatch.releases.locks import lock_path, read_lock
 from stepwatch.releases.names import resolve_release
 from stepwatch.releases.table import load_tables
+from stepwatch.verdict.rows import shorten
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -27,6 +28,8 @@ if TYPE_CHECKING:
 
 _DIGEST_DIGITS = 12
 _STEM_CHARACTERS = 60
+_SHOWN = 80
+"""Characters of a name in an error."""
 _HOW_TO_WRITE = (
     "a lock begins with the lines `# stepwatch-lock: 1`, `# release: jax/0.4.31`, `# accelerator: cpu`, "
     "`# python: 3.12`, `# platform: any` and `# resolved as of: 2024-07-30`; the others are name==version"
@@ -70,7 +73,7 @@ def resolve_side(text: str, config: Config, accelerator: str) -> Side:
             return _of_release(text, resolve_release(text, tables), config, accelerator)
         except UnknownRelease as error:
             unknown = error
-    if Path(text).is_file():
+    if _is_file(text):
         return _of_lock(text, Path(text).resolve(), config, accelerator)
     commit = find_commit(config.root, text)
     if commit is not None:
@@ -78,9 +81,18 @@ def resolve_side(text: str, config: Config, accelerator: str) -> Side:
     if unknown is not None:
         raise unknown
     raise UsageError(
-        f"{text!r} is no release (like jax/0.4.31), no file, and {why_no_commit(config.root)}: "
+        f"{shorten(text, _SHOWN)!r} is no release (like jax/0.4.31), no file, and "
+        f"{why_no_commit(config.root)}: "
         "compare takes a release, the path of a lock, or a commit, branch or tag"
     )
+
+
+def _is_file(text: str) -> bool:
+    """Whether `text` is the path of a file; what the system refuses as a path (too long) is none."""
+    try:
+        return Path(text).is_file()
+    except OSError:
+        return False
 
 
 def _of_release(text: str, release: Release, config: Config, accelerator: str) -> Side:
@@ -117,9 +129,14 @@ def _of_commit(commit: Commit, config: Config, accelerator: str) -> Side:
         then = load_config(folder)
     except ConfigError as error:
         raise UsageError(f"the configuration of {what}: {error}") from error
+    if not _lies_in(then.suite, then.root):
+        raise DataError(
+            f"{what}: its benchmark_dir {_shown(then.suite, then.root)} is not in the folder of the tracker, "
+            "so the commit does not say what is in it"
+        )
     installations = {}
     for path in _locks_of(then, what, accelerator):
-        _, installation = _read(path, f"{what}: {path.relative_to(folder)}", accelerator)
+        _, installation = _read(path, f"{what}: {_shown(path, then.root)}", accelerator)
         installations[installation.release.package] = installation
     return Side(
         asked=commit.asked,
@@ -135,18 +152,28 @@ def _locks_of(then: Config, what: str, accelerator: str) -> list[Path]:
     """The locks a commit is measured with: the one it names, else the newest of each of its tracks."""
     if then.compare_lock is not None:
         path = then.root / then.compare_lock.replace("{accelerator}", accelerator)
-        if not path.is_file() or not path.resolve().is_relative_to(then.root):
-            raise DataError(f"{what}: [compare] lock names {path.relative_to(then.root)}, no file in it")
+        if not _is_file(str(path)) or not _lies_in(path, then.root):
+            raise DataError(f"{what}: [compare] lock names {_shown(path, then.root)}, no file in it")
         return [path]
     folder = then.locks / accelerator
     newest = [_newest_lock(folder, track.package) for track in then.tracks]
     found = [path for path in newest if path is not None]
     if not found:
         raise DataError(
-            f"{what} has no lock in {folder.relative_to(then.root)}: commit one "
+            f"{what} has no lock in {_shown(folder, then.root)}: commit one "
             "(`stepwatch releases sync` resolves them), or name one as `lock` under [compare]"
         )
     return found
+
+
+def _lies_in(path: Path, root: Path) -> bool:
+    """Whether a path that a commit names, links followed, is part of the commit; `root` has no links."""
+    return path.resolve().is_relative_to(root)
+
+
+def _shown(path: Path, root: Path) -> str:
+    """A path that a commit names as the commit writes it, wherever it leads."""
+    return str(path.relative_to(root) if path.is_relative_to(root) else path)
 
 
 def _newest_lock(folder: Path, package: str) -> Path | None:
@@ -171,7 +198,8 @@ def _read(path: Path, shown: str, accelerator: str) -> tuple[Lock, Installation]
         raise UsageError(f"{shown} is a lock for {lock.accelerator}: add --accelerator {lock.accelerator}")
     try:
         package, version = parse_release_name(lock.release)
-    except ValueError:
+        Version(version)
+    except ValueError:  # which InvalidVersion is
         reason = f"`# release: {lock.release}` is not package/version"
         raise MalformedFile(shown, reason) from None
     release = Release(package=package, version=version, date=lock.resolved_as_of)

@@ -7,7 +7,6 @@ left of a calibration, and is none.
 
 from __future__ import annotations
 
-import math
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -23,6 +22,10 @@ CALIBRATION_FILE = "calibration.jsonl"
 CAMPAIGN_PREFIX = "calibration-"
 """How the campaigns are called that calibrations are made from."""
 _END_OF_CALENDAR = 253_402_300_800.0
+_LARGEST_AMOUNT = 1e9
+"""Of seconds, and of effects and spreads as fractions."""
+_LARGEST_COUNT = 1_000_000
+"""What a report has room for."""
 _NEXT_STEP = "take out this line, or move the file away and run `stepwatch calibrate` again"
 
 
@@ -90,8 +93,10 @@ def fault_of(record: CalibrationRecord) -> str | None:
     spreads = (noise.within_sd, noise.between_sd, noise.pair_sd, noise.pair_sd_robust) if noise else ()
     amounts = (*effects, *spreads, record.budget_seconds, record.pair_seconds, record.largest_effect)
     counts = (record.pairs, record.budget_pairs, record.family)
-    if not all(0 <= amount < math.inf for amount in (*amounts, *counts) if amount is not None):
-        return "a negative or infinite amount"
+    if not all(0 <= amount < _LARGEST_AMOUNT for amount in amounts if amount is not None):
+        return "a negative or absurd amount"
+    if not all(0 <= count <= _LARGEST_COUNT for count in counts):
+        return "a negative or absurd number of pairs or rows"
     if not 0 <= record.measured_at < _END_OF_CALENDAR:
         return f"measured at {record.measured_at:g} (Unix seconds), which cannot be"
     return None

@@ -19,6 +19,9 @@ if TYPE_CHECKING:
     from stepwatch.model import Stage
     from stepwatch.verdict import MetricTraits
 
+COMMIT_PREFIX, LOCK_PREFIX = "commit/", "lock/"
+"""How results begin the names of sides that are no releases."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Comparison:
@@ -81,22 +84,35 @@ def read_campaigns(results: Path, machine: str) -> tuple[Sidecar, ...]:
 
 
 def newest_comparison(sidecars: Sequence[Sidecar]) -> Comparison:
-    """The comparison that is meant when none is named: the newest pair campaign.
+    """The comparison that is meant when none is named: the newest pair campaign that measured something.
 
-    A calibration is meant only where nothing else is, a self-test last.
+    A self-test is meant only where nothing else is, before it a campaign that ended before its first session
+    (its budget was too small), before that a calibration.
 
     Raises:
         UsageError: nothing was measured in pairs.
     """
-    pairs = [sidecar.header for sidecar in sidecars if sidecar.header.baseline and sidecar.header.contender]
+    pairs = [sidecar for sidecar in sidecars if sidecar.header.baseline and sidecar.header.contender]
     if not pairs:
         raise UsageError(
             "no pair was measured yet: run `stepwatch measure A..B`, or name one release to see its twins"
         )
-    newest = max(
-        pairs, key=lambda header: (not header.plant, not is_calibration(header.campaign), header.created_at)
-    )
+    newest = max(pairs, key=_significance).header
     return Comparison(baseline=newest.baseline, contender=newest.contender or "", plant=newest.plant)
+
+
+def _significance(sidecar: Sidecar) -> tuple[bool, bool, bool, float]:
+    header = sidecar.header
+    return (
+        not header.plant,
+        _holds_something(sidecar),
+        not is_calibration(header.campaign),
+        header.created_at,
+    )
+
+
+def _holds_something(sidecar: Sidecar) -> bool:
+    return bool(sidecar.sessions or sidecar.failures)
 
 
 def select(
@@ -112,12 +128,16 @@ def select(
         DataError: nothing was measured for this comparison; a passing run without data does not exist.
     """
     matching = [sidecar for sidecar in sidecars if _matches(sidecar, comparison)]
-    if not any(sidecar.sessions or sidecar.failures for sidecar in matching):
-        known = sorted({_spec(s.header.baseline, s.header.contender or s.header.campaign) for s in sidecars})
+    if not any(map(_holds_something, matching)):
+        known = {
+            _spec(sidecar.header.baseline, sidecar.header.contender or sidecar.header.campaign)
+            for sidecar in sidecars
+            if _holds_something(sidecar)
+        }
         doubts = "; ".join(note for sidecar in matching for note in sidecar.notes)
         raise DataError(
-            f"{comparison.spec}: no session of it here; run `stepwatch measure {comparison.spec}` "
-            f"({doubts or 'measured: ' + ', '.join(known)})"
+            f"{comparison.spec}: no session of it here; run {_command(comparison)} "
+            f"({doubts or 'measured: ' + (', '.join(sorted(known)) or 'nothing')})"
         )
     newest = max(matching, key=lambda sidecar: sidecar.header.created_at).header
     campaigns = tuple(
@@ -169,6 +189,18 @@ def _spec(baseline: str | None, contender: str) -> str:
     if baseline is None:
         return contender
     return f"--a-a {contender}" if baseline == contender else f"{baseline}..{contender}"
+
+
+def _command(comparison: Comparison) -> str:
+    """What measures a comparison: commits, and locks that are not a release's own, only `compare` knows."""
+    if comparison.baseline and not (is_release(comparison.baseline) and is_release(comparison.contender)):
+        return "`stepwatch compare` on its two sides"
+    return f"`stepwatch measure {comparison.spec}`"
+
+
+def is_release(name: str) -> bool:
+    """Whether results mean a release by `name`, not a commit or the content of a lock."""
+    return not name.startswith((COMMIT_PREFIX, LOCK_PREFIX))
 
 
 def _sessions(sidecars: Sequence[Sidecar], stage: Stage = "search") -> tuple[CampaignSession, ...]:

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from stepwatch.errors import DataError
-from stepwatch.history.calibration import CAMPAIGN_PREFIX, calibration_path, fault_of
+from stepwatch.history.calibration import CAMPAIGN_PREFIX, calibration_path, fault_of, read_calibration
 from stepwatch.history.sidecar import find_sidecars, read_sidecar
 from stepwatch.measure.records import OVERHEAD_SECONDS
 from stepwatch.measure.storage import append_line
@@ -71,6 +71,7 @@ def calibration_job(job: Job, *, pairs: int, now: float, fresh: bool) -> Job:
     Raises:
         MalformedFile, UnsupportedSchema: an earlier calibration cannot be read.
     """
+    read_calibration(job.results, job.machine)  # what is added to a damaged file is shown by no report
     subject = job.comparison.contender.replace("/", "-")
     earlier = {
         int(found[2]): path

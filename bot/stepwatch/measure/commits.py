@@ -14,6 +14,7 @@ import shutil
 import subprocess
 import tempfile
 import time
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -24,6 +25,7 @@ NAME_DIGITS = 12
 """Of a commit's hash, in names."""
 _PREFIX = "commit/"
 _IN_RESULTS = re.compile(rf"{_PREFIX}[0-9a-f]{{{NAME_DIGITS}}}")
+_HASH = re.compile(r"[0-9a-f]{40,64}")
 _TIMEOUT_SECONDS = 600.0
 _KEPT = 12
 _UNUSED_SECONDS = 7 * 86_400.0
@@ -58,7 +60,8 @@ def find_commit(folder: Path, name: str) -> Commit | None:
     known = name.removeprefix(_PREFIX) if _IN_RESULTS.fullmatch(name) else name
     done = _git(folder, "rev-parse", "--verify", "--quiet", "--end-of-options", f"{known}^{{commit}}")
     found = done.stdout.strip()
-    return Commit(hash=found, asked=known) if done.returncode == 0 and found else None
+    # `^main`, what git calls all but main, comes back as a hash with a sign before it.
+    return Commit(hash=found, asked=known) if done.returncode == 0 and _HASH.fullmatch(found) else None
 
 
 def why_no_commit(folder: Path) -> str:
@@ -129,8 +132,11 @@ def _write(folder: Path, tree: str, place: Path) -> None:
 def _prune(cache: Path, *, keep: Path) -> None:
     """Remove exports that nobody has used for a week, beyond the newest ones, and what a kill left."""
     long_ago = time.time() - _UNUSED_SECONDS
-    ages = sorted(((path.stat().st_mtime, path) for path in cache.iterdir()), reverse=True)
-    for number, (used, path) in enumerate(ages):
+    ages = []
+    for path in cache.iterdir():
+        with suppress(FileNotFoundError):  # another stepwatch removed or renamed it
+            ages.append((path.stat().st_mtime, path))
+    for number, (used, path) in enumerate(sorted(ages, reverse=True)):
         forgotten = number >= _KEPT or path.name.startswith(_TEMPORARY)
         if path != keep and used < long_ago and forgotten:
             shutil.rmtree(path, ignore_errors=True)

@@ -116,8 +116,11 @@ def is_open(row: Verdict, policy: Policy, *, pairs: int) -> bool:
     """Whether more pairs of the search can decide a row.
 
     They cannot where both sides have enough of them and still nothing can be tested: a metric that one side
-    does not measure, sides that did different work.
+    does not measure, sides that did different work. What is broken is tried again until the run gives it up:
+    a failure of an earlier run (no network, no memory) need not be one of this.
     """
+    if row.outcome is Outcome.BROKEN:
+        return True
     if row.outcome is not Outcome.INCONCLUSIVE or row.confirmation is not None:
         return False
     return row.method != "none" or pairs < minimum_pairs(1 / policy.alpha)

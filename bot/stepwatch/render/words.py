@@ -14,6 +14,9 @@ if TYPE_CHECKING:
     from stepwatch.report import Report
     from stepwatch.verdict import Differences, Interval, TwinVariant, Verdict
 
+_LONGEST_MINUTES = 99_999
+"""What `--budget` takes."""
+
 
 def outcome_counts(report: Report) -> dict[Outcome, int]:
     """How many verdicts each outcome has, all five words present."""
@@ -229,7 +232,7 @@ def _measuring(report: Report, names: list[str]) -> tuple[str, str]:
     budget = report.policy.budget_seconds
     if budget is not None:
         again = f"stepwatch compare {names[0]} {names[1]}"
-        return again, f"{again} --budget {math.ceil(2 * budget / 60)}m"
+        return again, f"{again} --budget {math.ceil(min(2 * budget / 60, _LONGEST_MINUTES))}m"
     again = f"stepwatch measure {f'--a-a {names[1]}' if names[0] == names[1] else '..'.join(names)}"
     most = max((verdict.sessions for verdict in report.verdicts), default=0)
     # Twice what was measured, and never fewer than could call a lone change in a usual family.

@@ -138,7 +138,11 @@ def line(**changes: object) -> bytes:
     ("data", "match"),
     [
         (line(pairs="many"), "pairs"),
-        (line(pairs=-1), "a negative or infinite amount"),
+        (line(pairs=-1), "a negative or absurd number of pairs or rows"),
+        (line(pairs=10**9), "a negative or absurd number of pairs or rows"),
+        (line(budget_pairs=10**9), "a negative or absurd number of pairs or rows"),
+        (line(budget_seconds=-1.0), "a negative or absurd amount"),
+        (line(budget_seconds=1e308), "a negative or absurd amount"),
         (line(measured_at=1e15), "which cannot be"),
         (line(measured_at=-1.0), "which cannot be"),
         (

@@ -98,6 +98,13 @@ def test_what_compare_began_goes_on_with_compare() -> None:
     assert ("decide the inconclusive", command) in words.next_commands(report)
 
 
+def test_the_next_budget_is_one_that_compare_takes() -> None:
+    noise = evidence(pairs(noisy(1.0, 8, noise=0.2)), baseline="jax/0.4.31", contender="jax/0.4.33")
+    for budget in (3_599_999.0, 1e308):
+        commands = dict(words.next_commands(report_of(noise, STEP, budget_seconds=budget)))
+        assert commands["decide the inconclusive"].endswith(" --budget 99999m")
+
+
 def test_a_lock_has_no_path_to_name() -> None:
     assert words.next_commands(made(contender="lock/jax-0.4.31-1a2b3c4d5e6f", budget=60.0)) == []
 

@@ -65,7 +65,9 @@ def test_what_results_call_a_commit_names_it_too(repository: Path) -> None:
     assert commit(repository, commit(repository, "old").name).hash == commit(repository, "old").hash
 
 
-@pytest.mark.parametrize("name", ["", "nothing", "--all", "-h", "HEAD:tracker", "main\nold", "HEAD~99"])
+@pytest.mark.parametrize(
+    "name", ["", "nothing", "--all", "-h", "HEAD:tracker", "main\nold", "HEAD~99", "^main"]
+)
 def test_what_names_no_commit(repository: Path, name: str) -> None:
     assert find_commit(repository, name) is None
 

@@ -261,6 +261,20 @@ def test_the_newest_pair_campaign_is_meant_and_a_self_test_last(tmp_path: Path) 
     assert newest_comparison(read_campaigns(tmp_path, "lab")) == RANGE
 
 
+def test_what_ended_before_its_first_session_is_not_meant(tmp_path: Path) -> None:
+    """A budget below one pair leaves a header: it must not hide what was measured before it."""
+    lines = list(map(line_of, pairs([1.4])))
+    write(tmp_path, header(campaign="old", created_at=1.0), lines)
+    empty = header(campaign="empty", baseline="commit/0123456789ab", created_at=9.0)
+    write(tmp_path, empty, [])
+    sidecars = read_campaigns(tmp_path, "lab")
+    assert newest_comparison(sidecars) == RANGE
+    wanted = Comparison(baseline="commit/0123456789ab", contender=NEW)
+    with pytest.raises(DataError, match="run `stepwatch compare` on its two sides") as caught:
+        select(sidecars, wanted, {})
+    assert str(caught.value).endswith(f"(measured: {RANGE.spec})"), "what is empty was not measured"
+
+
 def test_without_a_pair_nothing_can_be_meant(tmp_path: Path) -> None:
     write(tmp_path, header(baseline=None), [])
     with pytest.raises(UsageError, match="no pair was measured yet"):
