@@ -93,7 +93,7 @@ def by_side(*, rule: str, pairs: int, seed: int, families: int) -> list[list[int
 
 def _families(plan: Plan, rule: str) -> int:
     if rule == "ours":
-        return plan.pick(100, 20)
+        return plan.pick(200, 20)
     return plan.pick(4, 1) if rule in SIDES else plan.pick(40, 10)
 
 

@@ -38,7 +38,7 @@ def _points() -> list[tuple[str, Settings]]:
 
 def _series(plan: Plan, method: str, size: float) -> int:
     if method == methods.OURS:
-        return plan.pick(50, 30) if size else plan.pick(80, 60)
+        return plan.pick(100, 30) if size else plan.pick(200, 60)
     return plan.pick(20, 3) if method in {"kernelcpd", "otava"} else plan.pick(8, 2)
 
 

@@ -35,7 +35,7 @@ def outcomes(
 
 def _series(plan: Plan, method: str, size: float) -> int:
     if method == methods.OURS:
-        return plan.pick(150, 60) if size else plan.pick(400, 200)
+        return plan.pick(300, 60) if size else plan.pick(1000, 200)
     if method.startswith("kernelcpd"):
         return plan.pick(60, 10)
     if method == "pelt" or method.startswith("asv"):

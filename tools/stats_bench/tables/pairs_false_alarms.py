@@ -42,7 +42,7 @@ def pieces(plan: Plan) -> list[Piece]:
                 "noise": noise,
                 "floor": floor,
                 "seed": plan.seed,
-                "repetitions": plan.pick(2000, 1000),
+                "repetitions": plan.pick(4000, 1000),
             },
         )
         for method in METHODS
@@ -72,7 +72,7 @@ def section(plan: Plan, values: dict[str, Value]) -> Section:
     header = ["pair noise", "floor", "stepwatch: false alarms", "unchanged", "pairs"]
     header += [sequential.TITLES[method] for method in METHODS[1:]]
     text = f"""\
-{plan.pick(2000, 1000)} A/A comparisons per cell, looked at after every pair up to {sequential.CAP}; any call,
+{plan.pick(4000, 1000)} A/A comparisons per cell, looked at after every pair up to {sequential.CAP}; any call,
 in either direction, is a false alarm. stepwatch: alpha 5 %, minimal effect {MIN_EFFECT:.0%}. Rows: pair
 noise of a between-session sd of 1 % (normal, t4, t3, spikes, one wild session in 20, two humps, AR(1) 0.5);
 G, C, H; and sessions of 10 iterations each, which stepwatch reduces to one value.

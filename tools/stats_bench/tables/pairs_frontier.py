@@ -38,7 +38,7 @@ def pieces(plan: Plan) -> list[Piece]:
                 "effect": effect,
                 "floor": floor,
                 "seed": plan.seed,
-                "repetitions": plan.pick(1000, 500),
+                "repetitions": plan.pick(2000, 500),
             },
         )
         for method, floor in settings
@@ -96,7 +96,7 @@ def section(plan: Plan, values: dict[str, Value]) -> Section:
         goal=(0.02, 0.95),
     )
     text = f"""\
-{plan.pick(1000, 500)} comparisons per cell, between-session sd 1 %, at most {sequential.CAP} pairs, minimal
+{plan.pick(2000, 500)} comparisons per cell, between-session sd 1 %, at most {sequential.CAP} pairs, minimal
 effect 2 %. Cells: A/A false alarms; power at +2 / +3 % (mean pairs at +2 %). The dotted
 lines of the plot are the goals.
 

@@ -74,7 +74,7 @@ def pieces(plan: Plan) -> list[Piece]:
                 "method": method,
                 "case": case,
                 "seed": plan.seed,
-                "repetitions": plan.pick(2000, 1000),
+                "repetitions": plan.pick(4000, 1000),
             },
         )
         for method, case in work
@@ -137,7 +137,7 @@ def section(plan: Plan, values: dict[str, Value]) -> Section:
         for case in BARE_CASES
     ]
     text = f"""\
-{plan.pick(2000, 1000)} comparisons per cell, at most {sequential.CAP} pairs. Cells: share called slower (any
+{plan.pick(4000, 1000)} comparisons per cell, at most {sequential.CAP} pairs. Cells: share called slower (any
 call in rows without change), in brackets the mean number of pairs and, after "=", the share called unchanged.
 stepwatch at its defaults (floor 0.25 %, minimal effect 2 %) unless the row says otherwise.
 
