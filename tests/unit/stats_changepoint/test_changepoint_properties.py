@@ -153,3 +153,36 @@ def test_the_settings_are_a_frontier() -> None:
         for contrast in (0.7, 1.0, 2.0)
     ]
     assert counts[0] >= counts[1] > counts[2]
+
+
+def test_levels_near_the_largest_float_have_a_ratio() -> None:
+    """The median of an even number of values must not go through their sum."""
+    noise = 1 + 0.005 * np.random.default_rng(3).standard_normal(80)
+    (change,) = detect(np.where(np.arange(80) < 40, 1.0e308, 1.5e308) * noise).changes
+    assert (change.index, change.ratio) == (40, pytest.approx(1.5, rel=0.01))
+    assert change.ratio_low is not None
+    assert change.ratio_low < 1.5 < (change.ratio_high or 0)
+
+
+@pytest.mark.parametrize(("before", "after"), [(4, 4), (7, 7), (10, 4), (20, 3), (10, 10)])
+def test_a_short_history_shows_a_large_step(before: int, after: int) -> None:
+    """A rank-sum over few points cannot reach its threshold, however far apart they lie."""
+    rng = np.random.default_rng(before * 100 + after)
+    levels = np.repeat([5.0, 50.0], [before, after])
+    hits = sum(places(levels * (1 + 0.01 * rng.standard_normal(levels.size))) == [before] for _ in range(20))
+    assert hits >= 18
+
+
+def test_short_quiet_histories_stay_quiet() -> None:
+    rng = np.random.default_rng(91)
+    made = [1 + 0.01 * rng.standard_normal(int(rng.integers(6, 25))) for _ in range(400)]
+    assert sum(bool(places(values)) for values in made) <= 4
+
+
+@pytest.mark.parametrize("at", [7, 13])
+def test_one_release_twice_as_slow_is_found_by_six_sessions(at: int) -> None:
+    rng = np.random.default_rng(92)
+    for _ in range(10):
+        samples = [(2.0 if i == at else 1.0) * (1 + 0.01 * rng.standard_normal(6)) for i in range(14)]
+        found = detect([float(np.median(sample)) for sample in samples], samples=samples)
+        assert [change.index for change in found.changes] == [i for i in (at, at + 1) if i < 14]

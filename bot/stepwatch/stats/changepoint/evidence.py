@@ -15,6 +15,10 @@ if TYPE_CHECKING:
 
 HUBER = 1.5
 """Where the one-step mean stops listening to a point, in noise units."""
+OVERWHELMING = 6.0
+"""From this z of the means on, times 1 + FEW / n, sides without overlap need no rank-sum: it is the chance of
+1e-9 if the noise is known, and with few points it is not."""
+FEW = 20.0
 LEAST_FOR_SIDE_NOISE = 15
 LEAST_FOR_SPREAD = 4
 LEAST_FOR_TREND = 8
@@ -174,6 +178,12 @@ def detrended(x: Floats, low: int, high: int, origin: int, slope: float) -> Floa
 
 
 @compiled
+def are_apart(left: Floats, right: Floats) -> bool:
+    """Whether all of one side, shape (a,), lies above all of the other, shape (b,)."""
+    return bool(left.max() < right.min() or right.max() < left.min())
+
+
+@compiled
 def weigh(x: Floats, r: Floats, low: int, k: int, high: int, inflation: float, limits: Limits) -> Evidence:
     """The evidence for a step at k between two stretches x[low:k] and x[k:high] of a series.
 
@@ -210,12 +220,17 @@ def weigh(x: Floats, r: Floats, low: int, k: int, high: int, inflation: float, l
     error = noise * math.sqrt(inflation * (1.0 / far_left.size + 1.0 / far_right.size))
     width = min(left.size, right.size, limits.movement_window)
     near, far = max(0, k - limits.movement_reach), min(x.size, k + limits.movement_reach)
+    mean_z = shift / error
+    rank_z = rank_sum_z(far_left, far_right) / inflation**limits.rank_inflation
+    if mean_z > OVERWHELMING * (1.0 + FEW / x.size) and are_apart(far_left, far_right):
+        # Few points cannot rank high, however far apart they lie; then their distance speaks alone.
+        rank_z = max(rank_z, limits.rank_z)
     return Evidence(
         float(min(far_left.size, far_right.size)),
         step,
         noise,
-        shift / error,
-        rank_sum_z(far_left, far_right) / inflation**limits.rank_inflation,
+        mean_z,
+        rank_z,
         largest_move(r, near, far, width, noise),
     )
 
