@@ -72,5 +72,5 @@ def circumstances(plan: Plan, day: date, seconds: float) -> str:
         f"Measured on {day.isoformat()}, seed {plan.seed}. "
         f"Python {platform.python_version()}, {versions}.\n"
         f"Machine: {machine}; shared with other work.\n"
-        f"All pieces together took {seconds / 60:.0f} minutes of one core."
+        f"The pieces, which ran as many at a time as there are cores, took {seconds / 60:.0f} minutes in sum."
     )

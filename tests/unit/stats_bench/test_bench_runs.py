@@ -162,7 +162,7 @@ def test_circumstances_name_versions_and_no_machine(monkeypatch: pytest.MonkeyPa
     text = page.circumstances(plan.Plan(seed=5, quick=False), date(2026, 12, 1), 120.0)
     assert "2026-12-01, seed 5" in text
     assert "apache-otava apache-otava-version" in text
-    assert "2 minutes of one core" in text
+    assert "took 2 minutes in sum" in text
 
 
 def test_the_page_has_a_place_for_every_table() -> None:
