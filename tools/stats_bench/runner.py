@@ -8,6 +8,7 @@ import signal
 import sys
 import time
 from concurrent.futures import FIRST_COMPLETED, ProcessPoolExecutor, wait
+from threading import Event
 from typing import TYPE_CHECKING
 
 from stats_bench import ours
@@ -21,16 +22,30 @@ if TYPE_CHECKING:
     from stats_bench.plan import Piece, Value
 
 
+_at_work = Event()
+
+
+def _stop(*_: object) -> None:
+    """Give up the piece at hand; a worker that waits for one is ended by its pool."""
+    if _at_work.is_set():
+        raise KeyboardInterrupt
+
+
 def _prepare(subjects: set[str]) -> None:
     """A worker leaves Ctrl-C to its parent, and has compiled what it will need before its first piece."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.signal(signal.SIGTERM, _stop)
     if "ours" in subjects:
         ours.warm_up()
 
 
 def _timed(piece: Piece) -> tuple[Value, float]:
     started = time.perf_counter()
-    value = piece.function(**piece.arguments)
+    _at_work.set()
+    try:
+        value = piece.function(**piece.arguments)
+    finally:
+        _at_work.clear()
     return value, time.perf_counter() - started
 
 
@@ -97,6 +112,7 @@ def _pool(todo: list[tuple[str, Piece]], keep: Callable[[str, Piece, Value, floa
             for future in finished:
                 keep(*waiting.pop(future), *future.result())
     except BaseException:
+        # Not killed: a worker that ends by itself gives back what it shares with the others.
         for process in multiprocessing.active_children():
             process.terminate()
         pool.shutdown(wait=True, cancel_futures=True)
