@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from pathlib import Path
 
 import click
@@ -59,10 +58,7 @@ def command(  # noqa: PLR0913  one parameter per option
       stepwatch analyse jax/0.4.31..jax/0.4.33 --fail-on regressed --fail-on broken
       stepwatch analyse --a-a jax/0.4.33
     """
-    from stepwatch.commands.reports import analyse_results, parse_comparison
-    from stepwatch.releases.files import write_atomically
-    from stepwatch.render import render_text
-    from stepwatch.report import encode_report
+    from stepwatch.commands.reports import analyse_results, deliver, parse_comparison
 
     config = load_config(Path.cwd())
     report = analyse_results(
@@ -72,12 +68,7 @@ def command(  # noqa: PLR0913  one parameter per option
         policy=config.policy,
         metrics=metrics,
     )
-    data = encode_report(report)
-    write_atomically(output, data)
-    if as_json:
-        click.echo(data, nl=False)
-    else:
-        click.echo(render_text(report, width=shutil.get_terminal_size().columns), nl=False)
+    deliver(report, output, as_json=as_json)
     click.echo(f"wrote {output}", err=True)
     if any(verdict.outcome in fail_on for verdict in report.verdicts):
         ctx.exit(EXIT_REGRESSED)

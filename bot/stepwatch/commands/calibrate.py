@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 import click
 
 from stepwatch.commands.durations import DURATION
-from stepwatch.config import ACCELERATORS, load_config
+from stepwatch.commands.options import bench_option, place_options
+from stepwatch.config import load_config
 from stepwatch.errors import EXIT_INTERRUPTED, DataError, UsageError
 
 if TYPE_CHECKING:
@@ -21,22 +22,15 @@ if TYPE_CHECKING:
 
 @click.command()
 @click.argument("subject", metavar="[RELEASE]", required=False)
+@bench_option
 @click.option("--pairs", type=click.IntRange(1, 10_000), default=16, show_default=True, metavar="N",
               help="A/A pairs per benchmark; six are the fewest that say anything.")  # fmt: skip
-@click.option("--bench", "patterns", multiple=True, metavar="RE",
-              help="Only benchmarks that match; may be repeated.")  # fmt: skip
 @click.option("--budget", type=DURATION, metavar="TIME",
               help="Of the comparison whose MDE is wanted (20m); default: [compare] budget.")  # fmt: skip
 @click.option("--fresh", is_flag=True, help="Begin anew, whatever an earlier calibration measured.")
 @click.option("--plan", "only_plan", is_flag=True, help="Show what would run and how long; start nothing.")
-@click.option("--accelerator", type=click.Choice(ACCELERATORS), help="Default: the configured one.")
-@click.option("--size", metavar="S", help="Default: cpu-smoke on a CPU, else gpu.")
-@click.option("--results", type=click.Path(path_type=Path), metavar="DIR", help="Default: asv.conf.json's.")
-@click.option("--machine", metavar="NAME", help="Default: the configured one, else host and accelerator.")
-@click.option("--allow-large", is_flag=True, help="Allow torch's CUDA build on a CPU (several GB).")
-@click.option("--turns/--no-turns", default=None,
-              help="Let the two sessions of a pair take turns; default: on a CPU.")  # fmt: skip
 @click.option("--json", "as_json", is_flag=True, help="Print what was found as JSON.")
+@place_options
 def command(  # noqa: PLR0913  one parameter per option
     *,
     subject: str | None,

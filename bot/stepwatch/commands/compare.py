@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import errno
 import os
-import shutil
 import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -12,8 +11,9 @@ from typing import TYPE_CHECKING
 import click
 
 from stepwatch.commands.durations import DURATION
+from stepwatch.commands.options import bench_option, place_options, seed_option
 from stepwatch.commands.percent import PERCENT
-from stepwatch.config import ACCELERATORS, load_config
+from stepwatch.config import load_config
 from stepwatch.errors import EXIT_INTERRUPTED, EXIT_REGRESSED, DataError
 from stepwatch.model import Outcome
 from stepwatch.units import format_duration
@@ -31,8 +31,7 @@ _UNDECIDED_SHOWN = 3
 @click.command()
 @click.argument("baseline", metavar="BASE")
 @click.argument("contender", metavar="HEAD")
-@click.option("--bench", "patterns", multiple=True, metavar="RE",
-              help="Only benchmarks that match; may be repeated.")  # fmt: skip
+@bench_option
 @click.option("--floor", type=PERCENT, metavar="F",
               help="Only what is proven beyond this is called (0.25%); default: [policy] floor.")  # fmt: skip
 @click.option("--min-effect", type=PERCENT, metavar="F",
@@ -45,16 +44,10 @@ _UNDECIDED_SHOWN = 3
 @click.option("--output", type=click.Path(path_type=Path), default=Path("report.json"), show_default=True,
               metavar="FILE", help="Where the report goes.")  # fmt: skip
 @click.option("--json", "as_json", is_flag=True, help="Print the report itself instead of text.")
-@click.option("--accelerator", type=click.Choice(ACCELERATORS), help="Default: the configured one.")
-@click.option("--size", metavar="S", help="Default: cpu-smoke on a CPU, else gpu.")
-@click.option("--seed", type=click.IntRange(0, 2**31 - 1), metavar="N", help="Of the random order; recorded.")
-@click.option("--results", type=click.Path(path_type=Path), metavar="DIR", help="Default: asv.conf.json's.")
-@click.option("--machine", metavar="NAME", help="Default: the configured one, else host and accelerator.")
-@click.option("--allow-large", is_flag=True, help="Allow torch's CUDA build on a CPU (several GB).")
 @click.option("--plant", default="", metavar="W=F",
               help="Self-test: slow workload W of HEAD down by factor F (mlp=1.10).")  # fmt: skip
-@click.option("--turns/--no-turns", default=None,
-              help="Let the two sessions of a pair take turns; default: on a CPU.")  # fmt: skip
+@place_options
+@seed_option
 @click.pass_context
 def command(  # noqa: PLR0913  one parameter per option
     ctx: click.Context,
@@ -148,11 +141,8 @@ def write_report(
     Raises:
         DataError: the budget was too small for anything.
     """
-    from stepwatch.commands.reports import Compared, analyse_results
+    from stepwatch.commands.reports import Compared, analyse_results, deliver
     from stepwatch.history.campaigns import Comparison
-    from stepwatch.releases.files import write_atomically
-    from stepwatch.render import render_text
-    from stepwatch.report import encode_report
 
     job = prepared.job
     ended = how_it_ended(summary)
@@ -170,12 +160,7 @@ def write_report(
         policy=policy,
         compared=Compared(budget_seconds=summary.budget_seconds, notes=(*prepared.notes, ended)),
     )
-    data = encode_report(report)
-    write_atomically(output, data)
-    if as_json:
-        click.echo(data, nl=False)
-    else:
-        click.echo(render_text(report, width=shutil.get_terminal_size().columns), nl=False)
+    deliver(report, output, as_json=as_json)
     click.echo(f"{ended}; wrote {output}", err=True)
     return report
 

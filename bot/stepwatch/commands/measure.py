@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from stepwatch.config import ACCELERATORS, load_config
+from stepwatch.commands.options import bench_option, place_options, seed_option
+from stepwatch.config import load_config
 from stepwatch.errors import EXIT_INTERRUPTED, DataError
 
 if TYPE_CHECKING:
@@ -19,27 +20,20 @@ _SESSIONS = click.IntRange(1, 10_000)
 
 @click.command()
 @click.argument("spec", required=False)
+@bench_option
 @click.option("--sessions", type=_SESSIONS, default=8, show_default=True, metavar="N",
               help="Sessions per benchmark and release.")  # fmt: skip
-@click.option("--bench", "patterns", multiple=True, metavar="RE",
-              help="Only benchmarks that match; may be repeated.")  # fmt: skip
 @click.option("--beside", multiple=True, metavar="RELEASE",
               help="Measure this release too, judged against none (a twin); may be repeated.")  # fmt: skip
 @click.option("--beside-sessions", type=_SESSIONS, metavar="N",
               help="How many sessions the releases beside get; default: as many.")  # fmt: skip
 @click.option("--a-a", metavar="RELEASE", help="Measure a release against itself, as two sides.")
-@click.option("--accelerator", type=click.Choice(ACCELERATORS), help="Default: the configured one.")
-@click.option("--size", metavar="S", help="Default: cpu-smoke on a CPU, else gpu.")
 @click.option("--plan", "only_plan", is_flag=True, help="Show what would run and how long; start nothing.")
-@click.option("--seed", type=click.IntRange(0, 2**31 - 1), metavar="N", help="Of the random order; recorded.")
-@click.option("--results", type=click.Path(path_type=Path), metavar="DIR", help="Default: asv.conf.json's.")
-@click.option("--machine", metavar="NAME", help="Default: the configured one, else host and accelerator.")
-@click.option("--allow-large", is_flag=True, help="Allow torch's CUDA build on a CPU (several GB).")
 @click.option("--plant", default="", metavar="W=F",
               help="Self-test: slow workload W of the contender down by factor F (mlp=1.10).")  # fmt: skip
-@click.option("--turns/--no-turns", default=None,
-              help="Let the two sessions of a pair take turns; default: on a CPU.")  # fmt: skip
 @click.option("--json", "as_json", is_flag=True, help="Write the plan, or how it ended, as JSON.")
+@place_options
+@seed_option
 def command(  # noqa: PLR0913  one parameter per option
     *,
     spec: str | None,

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import dataclasses
 import re
+import shutil
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
+import click
 import msgspec
 
 from stepwatch import __version__
@@ -24,9 +26,11 @@ from stepwatch.history.campaigns import (
 )
 from stepwatch.history.traits import read_traits
 from stepwatch.policy import judged_metrics
+from stepwatch.releases.files import write_atomically
 from stepwatch.releases.names import resolve_range, resolve_release
 from stepwatch.releases.table import load_tables
-from stepwatch.report import CampaignInfo, Provenance, Report, build_report, decode_report
+from stepwatch.render import render_text
+from stepwatch.report import CampaignInfo, Provenance, Report, build_report, decode_report, encode_report
 from stepwatch.verdict.calibration import Calibration
 
 if TYPE_CHECKING:
@@ -134,6 +138,20 @@ def check_readable(results: Path, machine: str) -> None:
     """
     read_machine_results(results, machine)
     read_calibration(results, machine)
+
+
+def deliver(report: Report, output: Path, *, as_json: bool) -> None:
+    """Write the report to `output`, and print it: as itself, or as text.
+
+    Raises:
+        StorageFailed: it cannot be written.
+    """
+    data = encode_report(report)
+    write_atomically(output, data)
+    if as_json:
+        click.echo(data, nl=False)
+    else:
+        click.echo(render_text(report, width=shutil.get_terminal_size().columns), nl=False)
 
 
 def load_report(path: Path) -> Report:

@@ -107,6 +107,11 @@ class SeriesBuilder:
         odd = [sample for sample in samples or () if not self.unit.above < sample < self.unit.below]
         if odd:
             return self._refusal(odd[0])
+        if samples and not _is_among(value, samples):
+            return (
+                f"value {value:g} lies outside its own samples, {min(samples):g} to {max(samples):g}: "
+                "give their median, in their unit"
+            )
         self.revisions.append(revision)
         self.values.append(value)
         if samples:
@@ -156,7 +161,7 @@ class SeriesBuilder:
         negative = int(np.count_nonzero(values < 0))
         if negative:
             notes.append(
-                f"{negative} of {len(values)} values below 0: a ratio between such levels is not given"
+                f"{negative} of {len(values)} values below 0: a ratio is given only between levels above 0"
             )
         repeated = _first_repeated(self.revisions)
         if repeated is not None:
@@ -164,8 +169,16 @@ class SeriesBuilder:
         return notes
 
 
+_ROUNDING = 0.05
 _REPEATS_CHECKED = 100_000
 """In longer series revisions are not compared: that would hold every one of them in memory."""
+
+
+def _is_among(value: float, samples: Sequence[float]) -> bool:
+    """Whether a value can be a summary of the samples; it may have been rounded to two digits."""
+    low, high = min(samples), max(samples)
+    slack = _ROUNDING * max(abs(low), abs(high))
+    return low - slack <= value <= high + slack
 
 
 def _first_repeated(revisions: Sequence[str]) -> str | None:

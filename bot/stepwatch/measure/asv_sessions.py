@@ -23,7 +23,6 @@ from stepwatch.model import (
     SIDECAR_SCHEMA,
     CampaignHeader,
     Place,
-    RecordedFailure,
     RecordedSession,
     SessionRecord,
     Side,
@@ -119,15 +118,7 @@ class AsvSessions:
         *,
         benchmark: str | None = None,
     ) -> None:
-        failure = RecordedFailure(
-            place=None,
-            benchmark=benchmark,
-            release=release,
-            stage=stage,
-            reason=failed.reason,
-            detail=failed.detail,
-            at=time.time(),
-        )
+        failure = failed.recorded(release=release, stage=stage, benchmark=benchmark)
         self._writer().append(failure)
 
     def _writer(self) -> SidecarWriter:

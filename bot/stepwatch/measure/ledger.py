@@ -6,7 +6,6 @@ lines, and is, at the start of every run.
 
 from __future__ import annotations
 
-import time
 from typing import TYPE_CHECKING, Literal
 
 from stepwatch.errors import UsageError
@@ -17,7 +16,7 @@ from stepwatch.measure.campaign import SessionKey, session_key
 from stepwatch.measure.records import MachineRecords, load_records, machine_class
 from stepwatch.measure.sidecar import open_sidecar
 from stepwatch.measure.suite import save_benchmarks
-from stepwatch.model import RecordedFailure, RecordedSession, Side
+from stepwatch.model import RecordedSession, Side
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -113,15 +112,7 @@ class Ledger:
         benchmark: str | None = None,
     ) -> None:
         """Write down what could not be measured, and why."""
-        failure = RecordedFailure(
-            place=place,
-            benchmark=benchmark,
-            release=release,
-            stage=stage,
-            reason=failed.reason,
-            detail=failed.detail,
-            at=time.time(),
-        )
+        failure = failed.recorded(release=release, stage=stage, place=place, benchmark=benchmark)
         self.writer.append(failure)
         self.failures.append(failure)
 

@@ -12,18 +12,20 @@ import math
 import os
 import time
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import msgspec
 from asv.runner import BENCHMARK_RUN_SCRIPT
 
 from stepwatch.measure.children import Command, Ended, run_children, signal_name
 from stepwatch.measure.scratch import scratch_folder
-from stepwatch.model import SessionRecord
+from stepwatch.model import RecordedFailure, SessionRecord
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
+
+    from stepwatch.model import Place
 
 RECORD_SCHEMA = 1
 DETAIL_CHARACTERS = 4000
@@ -78,6 +80,25 @@ class Failed:
     """One line."""
     detail: str
     """The end of the process's output."""
+
+    def recorded(
+        self,
+        *,
+        release: str,
+        stage: Literal["environment", "session"],
+        place: Place | None = None,
+        benchmark: str | None = None,
+    ) -> RecordedFailure:
+        """The line that says so in a sidecar, at this moment."""
+        return RecordedFailure(
+            place=place,
+            benchmark=benchmark,
+            release=release,
+            stage=stage,
+            reason=self.reason,
+            detail=self.detail,
+            at=time.time(),
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

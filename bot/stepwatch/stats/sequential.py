@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 ABOVE, BELOW, WITHIN, UNDECIDED = 1, -1, 2, 0
 """Codes of the decisions."""
 SAME_FACTOR = 2.0
-"""`unchanged` asks for 2/alpha on either side, as the ends of the interval do: a row is unchanged exactly
-when its interval lies within the minimal effect (docs/adr/0007)."""
+"""`unchanged` asks for 2/alpha on either side, as the ends of the interval do: the interval of an unchanged
+row lies within the minimal effect, but for the precision of its ends (docs/adr/0007)."""
 _SIDES = np.array([1.0, -1.0, -1.0, 1.0])
 _ROWS_AT_ONCE = 16
 """Times four tests each: few enough to stay in the processor's cache."""

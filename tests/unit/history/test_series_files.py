@@ -125,7 +125,7 @@ def test_bytes_and_counts_may_be_exact_times_are_not() -> None:
 def test_levels_below_zero_and_repeated_revisions_are_noted() -> None:
     (series,) = of_csv(f"{HEADER}\na,r1,-1\na,r1,2\na,r2,3\n")
     assert series.notes == (
-        "1 of 3 values below 0: a ratio between such levels is not given",
+        "1 of 3 values below 0: a ratio is given only between levels above 0",
         "revision r1 occurs more than once: each row is a point of its own",
     )
 
@@ -238,3 +238,16 @@ def test_no_bytes_are_a_traceback(tail: bytes, with_header: bool) -> None:  # no
         assert message.startswith("f:")
         assert "\n" not in message
         assert all(not np.isinf(series.values).any() for series in found)
+
+
+def test_a_value_that_contradicts_its_samples_is_refused() -> None:
+    """A value in milliseconds beside samples in seconds would be judged by the samples alone."""
+    header = HEADER + ",samples"
+    with pytest.raises(
+        MalformedFile, match=r"f.csv:3: value 200 lies outside its own samples, 0\.99 to 1\.01"
+    ):
+        of_csv(f"{header}\na,r1,1.0,0.99;1.01\na,r2,200,0.99;1.01\n")
+    with pytest.raises(MalformedFile, match=r"f.jsonl:1: value 5 lies outside"):
+        of_jsonl({"series": "a", "revision": "r1", "value": 5.0, "samples": [1.0, 1.1]})
+    (rounded,) = of_csv(f"{header}\na,r1,1.0,1.02;1.03\n")
+    assert rounded.values.tolist() == [1.0]
