@@ -11,6 +11,7 @@ import math
 from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 
+from suites._harness import jax_training, torch_training
 from suites._harness.jax_runtime import JaxProgram, JaxRuntime
 from suites._harness.record import UNITS
 from suites._harness.session import Subject, run_session
@@ -112,21 +113,31 @@ class AbstractJaxProbe(AbstractSession):
 
 
 class AbstractJaxJit(AbstractJaxProbe):
-    """A training step in JAX, compiled whole, with donated state."""
+    """A training step in JAX, compiled whole, with donated state.
+
+    A concrete class gives a `loss`, or its own `build` for a step of another kind.
+    """
 
     has_loss = True
+    loss: ClassVar[staticmethod[[Any, Any, Any], Any]]
+
+    def build(self, problem: Problem[Any]) -> JaxProgram:
+        """Gradient of the loss, then the workload's optimizer."""
+        return jax_training.training_program(problem, self.loss)
+
     track_loss = _reader("loss", "jax")
 
 
-class AbstractTorchEager(AbstractSession):
-    """A training step in PyTorch as it is written."""
+class AbstractTorchProbe(AbstractSession):
+    """A small PyTorch program, run as it is written; it has no loss."""
 
     variant = "torch-eager"
+    has_loss = False
     compiled: ClassVar[bool] = False
 
     @abstractmethod
     def build(self, problem: Problem[Any], *, device: torch.device, compiled: bool) -> TorchStep:
-        """The training step to time."""
+        """The program to time; `compiled` says whether `torch.compile` is to get it."""
 
     def runtime(self) -> Runtime:
         """See `AbstractSession.runtime`."""
@@ -137,11 +148,10 @@ class AbstractTorchEager(AbstractSession):
     track_step_wall = _reader("step_wall", "torch")
     track_step_cpu = _reader("step_cpu", "torch")
     track_peak_device_bytes = _reader("peak_device_bytes", "torch")
-    track_loss = _reader("loss", "torch")
 
 
-class AbstractTorchCompile(AbstractTorchEager):
-    """The same step with `torch.compile`: one graph, no break, proven in each session."""
+class AbstractTorchCompiledProbe(AbstractTorchProbe):
+    """The same with `torch.compile`: one graph, no break, proven in each session."""
 
     variant = "torch-compile"
     compiled = True
@@ -149,3 +159,20 @@ class AbstractTorchCompile(AbstractTorchEager):
     track_compile_cold = _reader("compile_cold", "torch")
     track_compile_warm = _reader("compile_warm", "torch")
     track_recompiles = _reader("recompiles", "torch")
+
+
+class AbstractTorchEager(AbstractTorchProbe):
+    """A training step in PyTorch as it is written; a concrete class gives a `loss` or its own `build`."""
+
+    has_loss = True
+    loss: ClassVar[staticmethod[[Any, Any, Any], Any]]
+
+    def build(self, problem: Problem[Any], *, device: torch.device, compiled: bool) -> TorchStep:
+        """Backward through the loss, then the workload's optimizer."""
+        return torch_training.training_step(problem, self.loss, device=device, compiled=compiled)
+
+    track_loss = _reader("loss", "torch")
+
+
+class AbstractTorchCompile(AbstractTorchEager, AbstractTorchCompiledProbe):
+    """The same step with `torch.compile`: forward, loss and backward are one graph."""

@@ -6,7 +6,6 @@ import os
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeAlias
 
 from suites._harness import machine
-from suites._harness.adam import ADAM, Adam
 from suites._harness.errors import SessionError, import_framework
 from suites._harness.runtime import Runtime
 
@@ -16,7 +15,7 @@ if TYPE_CHECKING:
 
     import torch
 
-    from suites._harness.data import Arrays, Problem
+    from suites._harness.data import Problem
     from suites._harness.request import Request
 
 MATMUL_PRECISION = "highest"
@@ -30,34 +29,6 @@ class BuildStep(Protocol):
 
     def __call__(self, problem: Problem[Any], *, device: torch.device, compiled: bool) -> TorchStep:
         """See the class."""
-
-
-def leaf_tensors(weights: Arrays, device: torch.device) -> Tensors:
-    """The weights as trainable tensors on `device`.
-
-    A matrix named `...kernel` is (in, out) in NumPy and becomes (out, in) here, contiguous: that is what
-    `torch.nn.functional.linear` takes, and a transposed view would copy its gradient at every step.
-    """
-    import torch
-
-    tensors = {}
-    for name, array in weights.items():
-        native = array.T if name.endswith("kernel") else array
-        tensors[name] = torch.tensor(native, device=device).contiguous().requires_grad_()
-    return tensors
-
-
-def fused_adam(weights: Tensors, adam: Adam = ADAM) -> torch.optim.Optimizer:
-    """The optimizer of every torch step: one fused kernel over all weights, same formula as `adam.py`."""
-    import torch
-
-    return torch.optim.Adam(
-        weights.values(),
-        lr=adam.learning_rate,
-        betas=(adam.beta1, adam.beta2),
-        eps=adam.epsilon,
-        fused=True,
-    )
 
 
 class TorchRuntime(Runtime):

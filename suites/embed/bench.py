@@ -10,7 +10,7 @@ class JaxJit(AbstractJaxJit):
 
     version = "1"
     workload = WORKLOAD
-    build = staticmethod(jax_step.build)
+    loss = staticmethod(jax_step.loss)
 
     def setup_cache(self) -> Record:
         """Run one session."""
@@ -22,7 +22,7 @@ class TorchEager(AbstractTorchEager):
 
     version = "1"
     workload = WORKLOAD
-    build = staticmethod(torch_step.build)
+    loss = staticmethod(torch_step.loss)
 
     def setup_cache(self) -> Record:
         """Run one session."""
@@ -34,7 +34,7 @@ class TorchCompile(AbstractTorchCompile):
 
     version = "1"
     workload = WORKLOAD
-    build = staticmethod(torch_step.build)
+    loss = staticmethod(torch_step.loss)
 
     def setup_cache(self) -> Record:
         """Run one session."""

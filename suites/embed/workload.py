@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from suites._harness.data import Arrays, Generator, Workload, kernel, normal
+from suites._harness.data import Arrays, Generator, Initialiser, Workload, kernel, normal
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -29,7 +29,7 @@ class Spec:
         return self.tables * self.width + self.dense
 
 
-def _weights(spec: Spec, generator: Generator) -> Arrays:
+def _weights(spec: Spec, generator: Initialiser) -> Arrays:
     return {
         "table": normal(generator, spec.tables * spec.rows, spec.width, scale=0.1),
         "hidden.kernel": kernel(generator, spec.features, spec.hidden),
@@ -62,4 +62,5 @@ WORKLOAD = Workload(
     weights=_weights,
     batch=_batch,
     flops=_flops,
+    items=lambda spec: spec.batch,
 )

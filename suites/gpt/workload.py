@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from suites._harness.data import Arrays, Generator, Workload, kernel, normal
+from suites._harness.data import Arrays, Generator, Initialiser, Workload, kernel, normal
 
 NORM_EPSILON = 1e-5
 
@@ -32,7 +32,7 @@ class Spec:
     rotation: int
 
 
-def _weights(spec: Spec, generator: Generator) -> Arrays:
+def _weights(spec: Spec, generator: Initialiser) -> Arrays:
     width = spec.width
     weights: Arrays = {
         "tokens": normal(generator, spec.vocabulary, width, scale=0.02),
@@ -96,4 +96,9 @@ WORKLOAD = Workload(
     weights=_weights,
     batch=_batch,
     flops=_flops,
+    items=lambda spec: spec.batch * spec.tokens,
+    item="tokens",
+    differences=(
+        "attention: in JAX plain XLA at size cpu-smoke and cuDNN's kernel at size gpu; torch picks its own",
+    ),
 )

@@ -8,9 +8,9 @@ from suites.mlp.workload import WORKLOAD
 class JaxJit(AbstractJaxJit):
     """JAX, compiled whole."""
 
-    version = "1"
+    version = "2"
     workload = WORKLOAD
-    build = staticmethod(jax_step.build)
+    loss = staticmethod(jax_step.loss)
 
     def setup_cache(self) -> Record:
         """Run one session."""
@@ -20,9 +20,9 @@ class JaxJit(AbstractJaxJit):
 class TorchEager(AbstractTorchEager):
     """PyTorch as written."""
 
-    version = "1"
+    version = "2"
     workload = WORKLOAD
-    build = staticmethod(torch_step.build)
+    loss = staticmethod(torch_step.loss)
 
     def setup_cache(self) -> Record:
         """Run one session."""
@@ -32,9 +32,9 @@ class TorchEager(AbstractTorchEager):
 class TorchCompile(AbstractTorchCompile):
     """PyTorch, loss and gradient compiled."""
 
-    version = "1"
+    version = "2"
     workload = WORKLOAD
-    build = staticmethod(torch_step.build)
+    loss = staticmethod(torch_step.loss)
 
     def setup_cache(self) -> Record:
         """Run one session."""

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from suites._harness import adam
-from suites._harness.jax_runtime import JaxProgram
+from suites._layers import jax_layers as layers
 
 if TYPE_CHECKING:
     import jax
 
-    from suites._harness.data import Problem
     from suites.mlp.workload import Spec
 
 Tree = dict[str, Any]
@@ -21,31 +19,15 @@ def logits(spec: Spec, weights: Tree, inputs: jax.Array) -> jax.Array:
     import jax
     import jax.numpy as jnp
 
-    layers = len(spec.widths) - 1
+    count = len(spec.widths) - 1
     hidden = inputs.astype(spec.compute)
-    for layer in range(layers):
-        product = hidden @ weights[f"{layer}.kernel"].astype(spec.compute)
-        hidden = product + weights[f"{layer}.bias"].astype(spec.compute)
-        if layer < layers - 1:
-            hidden = jax.nn.relu(hidden)
+    for layer in range(count):
+        hidden = layers.dense(hidden, weights[f"{layer}.kernel"], weights[f"{layer}.bias"])
+        if layer < count - 1:
+            hidden = jax.nn.gelu(hidden, approximate=True)
     return hidden.astype(jnp.float32)
 
 
-def build(problem: Problem[Spec]) -> JaxProgram:
-    """The step as a pure function of (state, batch), and its initial state."""
-    spec = problem.spec
-
-    def loss(weights: Tree, batch: Tree) -> jax.Array:
-        import jax
-        import jax.numpy as jnp
-
-        scores = jax.nn.log_softmax(logits(spec, weights, batch["inputs"]))
-        return -jnp.mean(jnp.take_along_axis(scores, batch["labels"][:, None], axis=1))
-
-    def step(state: adam.State, batch: Tree) -> tuple[adam.State, jax.Array]:
-        import jax
-
-        value, gradient = jax.value_and_grad(loss)(state["weights"], batch)
-        return adam.updated(state, gradient), value
-
-    return JaxProgram(step=step, state=adam.initial_state(problem.weights))
+def loss(spec: Spec, weights: Tree, batch: Tree) -> jax.Array:
+    """Mean cross-entropy."""
+    return layers.cross_entropy(logits(spec, weights, batch["inputs"]), batch["labels"])

@@ -59,8 +59,11 @@ def test_same_model_same_losses(
 
 
 OTHER_OPTIMIZER = """
-from suites._harness import adam, parity
-adam.updated.__defaults__ = (adam.Adam(beta2=0.96),)
+import dataclasses
+from suites._harness import parity
+benchmark = parity.benchmark_class({workload!r}, "jax-jit")
+optimizer = dataclasses.replace(benchmark.workload.optimizer, beta2=0.96)
+benchmark.workload = dataclasses.replace(benchmark.workload, optimizer=optimizer)
 parity.main([{workload!r}, "jax-jit"])
 """
 

@@ -185,10 +185,11 @@ def test_no_gpu_is_an_error_not_a_fallback(
 
 EAGER_IN_DISGUISE = """
 from suites._harness.torch_runtime import TorchRuntime
-from suites.mlp.torch_step import build
+from suites.mlp.bench import TorchEager
 from suites._harness.request import Request
 from suites._harness.session import first_losses
 from suites.mlp.workload import WORKLOAD
+build = TorchEager().build
 eager = lambda problem, device, compiled: build(problem, device=device, compiled=False)
 runtime = TorchRuntime(eager, compiled=True)
 first_losses(runtime, WORKLOAD.problem("cpu-smoke"), Request.from_environ({}), steps=2)
