@@ -3,7 +3,7 @@
 
 PY := .venv/bin/python
 
-.PHONY: help demo test check unit wheel e2e bench stats-bench docs constraints dev clean
+.PHONY: help demo test check unit wheel e2e bench stats-bench noise release-table docs constraints dev clean
 
 help:  ## list the targets
 	@grep -E '^[a-z0-9-]+:.*##' Makefile | sed 's/:.*##/\t/' | expand -t 14
@@ -39,6 +39,15 @@ bench: | dev  ## stepwatch's own speed, measured: ratios side by side
 stats-bench: | dev  ## false alarms, power and speed of the statistics beside the peers (ARGS="--quick")
 	@tools/stats_bench/environment.sh
 	@OMP_NUM_THREADS=1 PYTHONPATH=tools .stepwatch/stats-bench-env/bin/python -m stats_bench $(ARGS)
+
+noise: | dev  ## spread between sessions, idle and loaded: docs/reference/noise.md (about an hour)
+	$(PY) tools/noise_table.py measure idle
+	$(PY) tools/noise_table.py measure loaded
+	$(PY) tools/noise_table.py page
+
+release-table: | dev  ## ratios between JAX releases: docs/reference/jax-releases.md (about two hours)
+	$(PY) tools/release_table.py run
+	$(PY) tools/release_table.py page
 
 docs: | dev  ## regenerate the generated pages
 	$(PY) tools/reference.py
